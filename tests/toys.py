@@ -18,7 +18,7 @@ from spacy_ssvm.models.packing import EXACT
 from spacy_ssvm.models.protocol import DataSet
 from spacy_ssvm.models.store import load_arrays, make_model, require, require_weights, store_arrays
 from spacy_ssvm.pipeline.chain_codec import ChainCodec
-from spacy_ssvm.pipeline.codec import Codec
+from spacy_ssvm.pipeline.codec import Codec, Survey
 from spacy_ssvm.pipeline.component import SsvmPipe
 from spacy_ssvm.registry import ssvm_models
 
@@ -288,11 +288,8 @@ class OrderCodec(Codec):
     def gold(self, example):
         return Order(example.reference.user_data.get("order", []))
 
-    def label_counts(self, gold):
-        return Counter(["order"])
-
-    def report_gaps(self, gaps, warn):
-        pass
+    def survey(self, examples, gold):
+        return Survey(len(gold), Counter(["order"]))
 
     def write(self, docs, predictions, given):
         for doc, order in zip(docs, predictions):

@@ -172,7 +172,7 @@ def initialized(
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
         pipe.apply_survey(surveys.pop(name))
-        setup = Setup(list(pipe.labels), dict(pipe.codec.notes), seed)
+        setup = Setup(list(pipe.labels), dict(pipe.codec.saved.notes), seed)
         shared = np.mean(send("encode", [(name, setup)] * n_workers)(), axis=0)
         layouts: list[Layout] = send("begin", [(name, setup, shared)] * n_workers)()
         for complaint in dict.fromkeys(complaint for layout in layouts for complaint in layout.warnings):

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from spacy.training import Example
 
 from ..models.chain.space import ChainGold, ChainSpace, TokenKinds
 from ..solvers.parameters import require_moderate
-from .codec import Codec, Gaps, Warn
+from .codec import Codec, Gaps, Survey, Warn
 from .tags import Tags
 
 
@@ -53,7 +53,11 @@ class ChainCodec(Codec):
         owners = {label: self.label_of(label) for label in self.weight_labels}
         return ChainSpace(self.name, owners, self.kinds, self.label_costs, self.of_tokens, self.patterns, self.unlearnt)
 
+    def survey(self, examples: Iterable[Example], gold: Sequence[ChainGold]) -> Survey:
+        return Survey(len(gold), self.label_counts(gold))
+
     def label_counts(self, gold: Iterable[ChainGold]) -> Counter[str]:
+        """How often the component's labels occur there."""
         counts = Counter[str]()
         for weight_label, count in Counter(chain.from_iterable(tags.labels for tags in gold)).items():
             label = None if weight_label is None else self.label_of(weight_label)
@@ -63,6 +67,7 @@ class ChainCodec(Codec):
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold]) -> Gaps:
         found = super().gaps(examples, gold)
+        found.labels.update(self.label_counts(gold.values()))
         found.counts["tokens"] = sum(len(one.labels) for one in gold.values())
         found.counts["bare"] = sum(not one.is_annotated for one in gold.values())
         found.counts["unknown"] = sum(label is None for one in gold.values() for label in one.labels)
@@ -72,7 +77,7 @@ class ChainCodec(Codec):
         names, counts = self.space.names, gaps.counts
         if self.patterns:
             self.patterns.require_known(names)
-        unlisted = sorted(gaps.labels - set(self.labels))
+        unlisted = sorted(gaps.labels.keys() - set(self.labels))
         if counts["unknown"]:
             rest = "nothing is learnt from them" if self.of_tokens else "the model completes them as it learns"
             warn(

@@ -45,7 +45,7 @@ from ..training.examples import BATCH, ExampleReader, is_placeholder
 from ..training.figures import Figures
 from ..training.training import Training
 from . import complaints, training_record
-from .codec import Codec, Gaps, Survey, Warn
+from .codec import Codec, Gaps, Survey, Warn, renamed
 from .own_annotation import OwnAnnotation
 from .trained_state import TrainedState
 from .training_record import TrainingRecord
@@ -103,7 +103,7 @@ class SsvmPipe(TrainablePipe):
             raise ValueError(f"[{name}] solver must be a block with @ssvm_solvers, not {solver!r}")
         self.vocab = vocab
         self.model = model
-        self.codec = codec if codec.name == name else codec.renamed(name)
+        self.codec = codec if codec.name == name else renamed(codec, name)
         self.name = name
         self.solver = solver
         self.settings = replace(settings, n_threads=checked_threads(name, settings.n_threads))
@@ -120,7 +120,7 @@ class SsvmPipe(TrainablePipe):
     def name(self, name: str) -> None:
         TrainablePipe.name.__set__(self, name)
         if self.codec.name != name:
-            self.codec = self.codec.renamed(name)
+            self.codec = renamed(self.codec, name)
             self._unreadable = Unreadable(name)
             if self._trained.training is not None:
                 self._trained.training.name = name
@@ -290,8 +290,7 @@ class SsvmPipe(TrainablePipe):
 
     def new_labels(self, survey: Survey) -> list[str]:
         """The labels of these examples that the component does not have, sorted."""
-        counts = survey.label_counts
-        return sorted((set(counts) if survey.of_corrections else self.codec.labels_to_learn(counts)) - set(self.labels))
+        return sorted(survey.labels_to_learn() - set(self.labels))
 
     def check_labels_to_learn(self, labels: Sequence[str], survey: Survey, reasons: Sequence[str] = ()) -> None:
         """Check that these can be all labels to learn, with the survey of all training examples.
@@ -327,7 +326,7 @@ class SsvmPipe(TrainablePipe):
         """
         return_large()
         self._load_resources(nlp)
-        self.codec = self.codec.with_notes(notes)
+        self.codec = self.codec.restored(self.codec.saved._replace(notes=notes))
         self._add_labels([label for label in labels if label not in self.labels])
         learnt: list[int] = []
         batches: list[Any] = []
@@ -549,7 +548,7 @@ class SsvmPipe(TrainablePipe):
     def _rehearsal_model(self, model: object) -> None:
         # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
         tutor = _unpickle(type(self), self._fields())
-        tutor.model, tutor.codec = self.model.copy(), self.codec.without_patterns()
+        tutor.model, tutor.codec = self.model.copy(), replace(self.codec, patterns=())
         self._tutor = tutor
 
     def rehearse(
@@ -693,10 +692,10 @@ class SsvmPipe(TrainablePipe):
             self._trained.forget_types()
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """The figures of the scorer, which gets the labels and the codec's `scoring`; none without a scorer."""
+        """The figures of the scorer, which gets the labels; none without a scorer."""
         if self.scorer is None:
             return {}
-        return dict(self.scorer(examples, **{"labels": self.labels, **self.codec.scoring, **kwargs}))
+        return dict(self.scorer(examples, **{"labels": self.labels, **kwargs}))
 
     # Confidence
 
@@ -1159,9 +1158,9 @@ class SsvmPipe(TrainablePipe):
         return files
 
     def _read_cfg(self, cfg: Any) -> None:
-        config = self.codec.saved
+        config = self.codec.saved.settings
         self.codec, self._record = training_record.read(cfg, self.codec)
-        for key, value in self.codec.saved.items():
+        for key, value in self.codec.saved.settings.items():
             if key in cfg and value != config[key]:
                 self._warn(f"is loaded with {key} = {value!r}, not {config[key]!r}: its weights depend on this setting")
 

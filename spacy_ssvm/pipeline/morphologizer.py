@@ -90,10 +90,6 @@ class MorphologizerCodec(ChainCodec):
     def attributes(self) -> tuple[int, ...]:
         return MORPH, POS
 
-    def given(self, doc: Doc) -> Given:
-        is_any = any(doc.has_annotation(attribute) for attribute in self.attributes)
-        return Given(values_of(doc, self.attributes) if is_any else None)
-
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         for doc, _, values, present in filled(docs, predictions, given, self._values):
             if present is not None:

@@ -79,15 +79,9 @@ class NerCodec(ChainCodec):
     and, if they are probabilities, at least MIN_PROBABILITY; the group has them as `attrs["scores"]`, float64.
     """
 
-    reads_starts = True
-
     incorrect_spans_key: str | None = None
     spans_key: str | None = None
     threshold: float = 0.5
-
-    @property
-    def scoring(self) -> dict[str, Any]:
-        return {"spans_key": self.spans_key}
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -159,17 +153,6 @@ class NerCodec(ChainCodec):
             outside = [Span(doc, int(a), int(b)) for a, b in zip(runs[::2], runs[1::2])]
             doc.set_ents(found, outside=outside, default="unmodified")
 
-    def without_own(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """Entities are compared whole: one that has been extended is not the one that was written."""
-        own = _spans(written) - _spans(before)
-        left = np.where(
-            (present[:, :1] == IOB_OUTSIDE) & (present == written).all(axis=1, keepdims=True), before, present
-        )
-        for first, end, label in _spans(present):
-            if (first, end, label) in own:
-                left[first:end] = before[first:end]
-        return left
-
     @property
     def parts(self) -> Entities:
         return Entities(self.labels, self.weight_labels, self.gold)
@@ -195,6 +178,10 @@ class SsvmNer(ChainComponent):
                 f"{error}. In a .conllu file, entities are tags in MISC, such as name=B-PER and name=I-PER, or B-PER "
                 "and I-PER"
             ) from None
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """As in `SsvmPipe`; the scorer also gets `spans_key`."""
+        return super().score(examples, **{"spans_key": self.codec.spans_key, **kwargs})
 
     def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """As in `SsvmPipe`; in spaCy's components, too, the argument is `docs` here, and `stream` for the tagger."""
@@ -282,17 +269,6 @@ def make_ner(
 def _readable(tag: str | None) -> str | None:
     """A BILUO tag, or None for a tag that leaves the label of a token open."""
     return tag if tag == "O" or (tag and tag[:2] in ("B-", "I-", "L-", "U-") and len(tag) > 2) else None
-
-
-def _spans(values: np.ndarray) -> set[tuple[int, int, int]]:
-    """The first token, the end and the label of each entity; values: ENT_IOB and ENT_TYPE, uint64 [T, 2]."""
-    iob, label = values.T
-    inside = np.append(iob, 0) == IOB_INSIDE
-    spans = set()
-    for first in np.flatnonzero((iob == IOB_BEGIN) & (label != 0)).tolist():
-        end = first + 1 + int(np.argmin(inside[first + 1 :]))
-        spans.add((first, end, int(label[first])))
-    return spans
 
 
 def gold_entities(example: Example) -> list[str | None]:

@@ -21,7 +21,7 @@ from ..structures import UNKNOWN
 from ..structures.tree.scored import heads_and_labels_above
 from ..training.calibration import CalibrationExample
 from .arcs import Arcs, ParserSpace
-from .codec import Codec, Gaps, Given, Warn, values_of
+from .codec import Codec, Gaps, Given, SavedCodec, Survey, Warn, values_of
 from .component import SsvmPipe
 from .factories import component_factory
 from .gold_trees import FLAWS, ROOT, UNNAMED, gold_trees, sets_all_starts
@@ -64,8 +64,6 @@ class ParserCodec(Codec):
     are built.
     """
 
-    reads_starts = True
-
     multi_root: bool = False
 
     overwrite: bool = True
@@ -77,17 +75,18 @@ class ParserCodec(Codec):
         return ParserSpace(self.name, labels, self.multi_root, self.overwrite, self.patterns, self.unlearnt)
 
     @property
-    def saved(self) -> Mapping[str, Any]:
-        return {"multi_root": self.multi_root}
+    def saved(self) -> SavedCodec:
+        return SavedCodec({"multi_root": self.multi_root}, {})
 
     def gold(self, example: Example) -> TreeGold:
         return gold_trees(example, self.multi_root)
 
-    def label_counts(self, gold: Iterable[TreeGold]) -> Counter[str]:
-        return Counter(label for found in gold for label in found.labels if label is not None)
+    def survey(self, examples: Iterable[Example], gold: Sequence[TreeGold]) -> Survey:
+        return Survey(len(gold), Counter(label for found in gold for label in found.labels if label is not None))
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, TreeGold]) -> Gaps:
         found = super().gaps(examples, gold)
+        found.labels.update(self.survey((), list(gold.values())).label_counts)
         found.counts["tokens"] = sum(len(one.heads) for one in gold.values())
         for number, one in gold.items():
             for what, tokens in (*one.flaws.items(), ("unknown", np.flatnonzero(one.heads == UNKNOWN))):
@@ -110,7 +109,7 @@ class ParserCodec(Codec):
             )
         if self.patterns:
             self.patterns.require_known(self.space.labels)
-        unlisted = sorted(gaps.labels - set(self.labels) - {ROOT})
+        unlisted = sorted(gaps.labels.keys() - set(self.labels) - {ROOT})
         if unlisted:
             warn(
                 f"the training examples have labels that initialize was not given and that count as "

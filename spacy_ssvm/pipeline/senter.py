@@ -19,7 +19,7 @@ from ..models.protocol import Predictor
 from ..structures.chain.scored import LabelSequence, Run, labels_above
 from .chain_codec import ChainCodec
 from .chain_component import ChainComponent, filled
-from .codec import Gaps, Given, Warn, values_of
+from .codec import Gaps, Given, Warn
 from .factories import component_factory
 from .patterns import Patterns
 from .tags import Tags
@@ -93,11 +93,6 @@ class SenterCodec(ChainCodec):
     @property
     def attributes(self) -> tuple[int, ...]:
         return (SENT_START,)
-
-    def given(self, doc: Doc) -> Given:
-        # `has_annotation` leaves out the first token.
-        values = values_of(doc, self.attributes)
-        return Given(values if values.any() else None)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         for doc, _, starts, present in filled(docs, predictions, given, lambda vocab, labels: _VALUES[labels]):

@@ -1,6 +1,6 @@
 """`ssvm_tagger`: a tag for each token."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..corpus.reader import same_tokens
 from ..models.chain.space import ChainGold, TokenKinds
 from .chain_codec import ChainCodec
 from .chain_component import filled
-from .codec import Given
+from .codec import Given, SavedCodec
 from .factories import component_factory
 from .patterns import Patterns
 from .token_labels import TagComponent
@@ -78,12 +78,8 @@ class TaggerCodec(ChainCodec):
         super().__post_init__()
 
     @property
-    def saved(self) -> Mapping[str, Any]:
-        return {"attr": self.attr}
-
-    @property
-    def scoring(self) -> dict[str, Any]:
-        return {"attribute": self.attr}
+    def saved(self) -> SavedCodec:
+        return SavedCodec({"attr": self.attr}, {})
 
     def gold(self, example: Example) -> ChainGold:
         attribute, reference = ATTRIBUTES[self.attr], example.reference
@@ -147,6 +143,10 @@ class SsvmTagger(TagComponent):
     """Sets `token.tag` or `token.pos`; see `TaggerCodec` for its settings."""
 
     codec: TaggerCodec
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """As in `SsvmPipe`; the scorer also gets the attribute."""
+        return super().score(examples, **{"attribute": self.codec.attr, **kwargs})
 
 
 @component_factory(

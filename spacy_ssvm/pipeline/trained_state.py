@@ -46,7 +46,7 @@ class TrainedState:
     def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "TrainedState":
         """This object, bound to these; the predictor is dropped if one of them has changed."""
         if not (model is self._model and codec is self._codec and settings is self._settings):
-            as_before = codec.space.labels == self._codec.space.labels and codec.saved == self._codec.saved
+            as_before = codec.space.labels == self._codec.space.labels
             self._predictor = None
             if model is not self._model or not as_before:
                 self._structured = None

@@ -55,7 +55,7 @@ class TreeModel:
         arcs, labels, first_pass = (attributes[name] for name in ("arcs", "label_arcs", "first_pass"))
         return ArcExtractor(arcs, labels, first_pass, attributes.get("gazetteers", {}), attributes["clusters"])
 
-    @cached_property
+    @property
     def shape(self) -> Shape:
         """The sizes of the weight vector, and the kind of trees."""
         attributes = self._model.attrs

@@ -21,7 +21,7 @@ from ...inspect.parts import Mistake
 from ...models.chain.space import ChainGold
 from ..chain_codec import ChainCodec
 from ..chain_component import ChainComponent
-from ..codec import Given, values_of
+from ..codec import Gaps, Given, SavedCodec, Warn, values_of
 from ..factories import component_factory
 from ..patterns import Patterns
 from ..tags import Tags
@@ -99,11 +99,8 @@ class LemmatizerCodec(ChainCodec):
         forms = [token.text for token in example.predicted]
         return ChainGold([_label(form, lemma) for form, lemma in zip(forms, _lemmas(example))])
 
-    def labels_to_learn(self, counts: Counter[str]) -> set[str]:
-        return {label for label, count in counts.items() if count >= self.min_tree_freq}
-
     def survey(self, examples: Iterable[Example], gold: Sequence[ChainGold]) -> "WordSurvey":
-        survey = WordSurvey(len(gold), self.label_counts(gold))
+        survey = WordSurvey(len(gold), self.label_counts(gold), min_count=self.min_tree_freq)
         for example, found in zip(examples, gold):
             words = zip(example.predicted, _lemmas(example), found.labels)
             survey.pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
@@ -131,11 +128,16 @@ class LemmatizerCodec(ChainCodec):
         unchanged = lexicon is self.lexicon and lemmas is self.lemmas
         return self if unchanged else replace(self, lexicon=lexicon, lemmas=lemmas)
 
-    @property
-    def notes(self) -> Mapping[str, str]:
-        return {"lexicon": self.lexicon.packed, "lemmas": self.lemmas.packed}
+    def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
+        frequent = {label: count for label, count in gaps.labels.items() if count >= self.min_tree_freq}
+        super().report_gaps(gaps._replace(labels=Counter(frequent)), warn)
 
-    def with_notes(self, notes: Mapping[str, Any]) -> "Self":
+    @property
+    def saved(self) -> SavedCodec:
+        return SavedCodec({}, {"lexicon": self.lexicon.packed, "lemmas": self.lemmas.packed})
+
+    def restored(self, saved: SavedCodec) -> "Self":
+        notes = saved.notes
         return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
 
     @cached_property

@@ -25,6 +25,7 @@ from spacy_ssvm.corpus.checks.corpora import read
 from spacy_ssvm.corpus.checks.trees import arcs, circles, nonprojective
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.tokenisation import retokenised
+from spacy_ssvm.pipeline.corpus_checks import check_annotation
 from spacy_ssvm.pipeline.gold_trees import gold_trees
 from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE
 
@@ -74,7 +75,7 @@ def check(tmp_path):
             found = documents.check(*corpora)
         else:
             pipe = nlp.add_pipe(component, config=settings or {})
-            report = pipe.codec.check_corpora(*corpora, listed)
+            report = check_annotation(pipe.codec, *corpora, listed)
             found = report.issues
         assert all(issue.remedy and len(issue.where) <= max(issue.count, 1) for issue in found)
         return found

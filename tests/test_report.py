@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.page import Page
-from spacy_ssvm.models.protocol import Mistake
+from spacy_ssvm.inspect.parts import Mistake
 
 from .pipeline.toy import EXAMPLES, LANG, blank, doc, parse, tagged, trained, tree_of
 
@@ -146,7 +146,7 @@ def test_mistakes_of_entities():
         words = [f"w{k}" for k in range(n)]
         spans = Doc(nlp.vocab, words=words, ents=biluo_to_iob(predicted.split()))
         reference = Doc(nlp.vocab, words=words, ents=[tag if tag != "-" else "" for tag in biluo_to_iob(gold.split())])
-        return nlp.get_pipe("ssvm_ner").codec.mistakes(Example(spans, reference))
+        return nlp.get_pipe("ssvm_ner").codec.parts.mistakes(Example(spans, reference))
 
     assert found("B-PER L-PER O U-GPE", "B-PER L-PER O U-GPE") == []
     assert found("U-PER O O", "U-GPE O O") == [Mistake(0, 1, "PER", "GPE")]
@@ -161,7 +161,7 @@ def test_mistakes_of_trees_and_starts():
     gold = parse(nlp, text, "det:2 nsubj:3 ROOT:3")
 
     def found(arcs):
-        return nlp.get_pipe("ssvm_parser").codec.mistakes(Example(parse(nlp, text, arcs), gold))
+        return nlp.get_pipe("ssvm_parser").codec.parts.mistakes(Example(parse(nlp, text, arcs), gold))
 
     assert found("det:2 nsubj:3 ROOT:3") == found("det:2 nsubj:3 root:3") == []
     assert found("det:2 obj:3 ROOT:3") == [Mistake(1, 2, "nsubj", "obj", 2)]
@@ -169,16 +169,16 @@ def test_mistakes_of_trees_and_starts():
     starts = blank("ssvm_senter")
     one, other = (doc(starts, text, sent_starts=marks) for marks in ([True, False, True], [True, True, None]))
     both = [Mistake(1, 2, "start", "no start"), Mistake(2, 3, "no start", "start")]
-    assert starts.get_pipe("ssvm_senter").codec.mistakes(Example(one, other)) == both
+    assert starts.get_pipe("ssvm_senter").codec.parts.mistakes(Example(one, other)) == both
     other = doc(starts, text, sent_starts=[True, False, None])
-    assert starts.get_pipe("ssvm_senter").codec.mistakes(Example(one, other)) == []
+    assert starts.get_pipe("ssvm_senter").codec.parts.mistakes(Example(one, other)) == []
 
 
 def test_mistakes_of_tags():
     nlp = blank("ssvm_tagger")
     one = tagged(nlp, "Dogs eat green ham", ["NOUN", "", "!ADJ", "NOUN"])
     one.predicted.from_array(["TAG"], doc(nlp, "a b c d", tags=["VERB"] * 4).to_array(["TAG"]).reshape(-1, 1))
-    assert nlp.get_pipe("ssvm_tagger").codec.mistakes(one) == [
+    assert nlp.get_pipe("ssvm_tagger").codec.parts.mistakes(one) == [
         Mistake(0, 1, "NOUN", "VERB"),
         Mistake(3, 4, "NOUN", "VERB"),
     ]

@@ -13,14 +13,14 @@ from spacy.tokens import Doc
 from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.features.ranges import elements, joined_starts, taken_starts
 from spacy_ssvm.kernels import Int64Array, kernel
-from spacy_ssvm.models.chain.codec import ChainCodec, ChainGold
-from spacy_ssvm.models.named_parts import NamedPart
+from spacy_ssvm.models.chain.space import ChainGold
 from spacy_ssvm.models.packing import EXACT
-from spacy_ssvm.models.protocol import Codec, DataSet
+from spacy_ssvm.models.protocol import DataSet
 from spacy_ssvm.models.store import load_arrays, make_model, require, require_weights, store_arrays
+from spacy_ssvm.pipeline.chain_codec import ChainCodec
+from spacy_ssvm.pipeline.codec import Codec, Survey
 from spacy_ssvm.pipeline.component import SsvmPipe
 from spacy_ssvm.registry import ssvm_models
-from spacy_ssvm.structures.chain.constraints import unconstrained, with_fixed
 
 LABELS = INSIDE, FIRST = "inside", "first"
 
@@ -29,34 +29,12 @@ LABELS = INSIDE, FIRST = "inside", "first"
 class FirstTokenCodec(ChainCodec):
     """Marks the first token of every sentence, in `doc.user_data["first"]`."""
 
-    @property
-    def weight_labels(self):
-        return self.labels
-
     def gold(self, example):
         return ChainGold([FIRST if token.is_sent_start else INSIDE for token in example.reference])
 
     def write(self, docs, predictions, given):
         for doc, labels in zip(docs, predictions):
             doc.user_data["first"] = np.flatnonzero(labels == LABELS.index(FIRST)).tolist()
-
-    def constraints(self):
-        return with_fixed(unconstrained(len(self.labels)))
-
-    def named(self, part, first):
-        token = first + part.first
-        return NamedPart(token, token + 1, self.labels[part.labels[0]], part=part)
-
-    def parts(self, y, first):
-        from spacy_ssvm.structures.chain.scored import Run
-
-        return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
-
-    def check_corpora(self, train, dev, listed):
-        raise NotImplementedError
-
-    def mistakes(self, example):
-        raise NotImplementedError
 
 
 @Language.factory(
@@ -239,8 +217,8 @@ class ListWeights(NamedTuple):
 
 @ssvm_models("toy_list")
 class ListModel:
-    def __init__(self, model, codec, vocab, settings):
-        self.codec, self.settings, self._model, self._vocab = codec, settings, model, vocab
+    def __init__(self, model, space, vocab, settings):
+        self.space, self.settings, self._model, self._vocab = space, settings, model, vocab
         self.reader = ColumnReader(("lower",), {}, {})
 
     def check_settings(self):
@@ -273,10 +251,10 @@ class ListModel:
         return ListPredictor(self, weights)
 
     def store(self, weights, packing=EXACT, saved=None):
-        store_arrays(self._model, {"vector": weights.vector}, [1 << BITS], self.codec.weight_labels)
+        store_arrays(self._model, {"vector": weights.vector}, [1 << BITS], self.space.labels)
 
     def load(self, labels=None):
-        arrays, (size,) = load_arrays(self._model, {"vector": np.float64}, 1, labels or self.codec.weight_labels)
+        arrays, (size,) = load_arrays(self._model, {"vector": np.float64}, 1, labels or self.space.labels)
         require(arrays["vector"].shape == (size,) == (1 << BITS,), "its weights are of another size")
         require_weights(arrays["vector"])
         return ListWeights(arrays["vector"])
@@ -285,47 +263,37 @@ class ListModel:
         return weights
 
 
+class Order(list):
+    @property
+    def is_annotated(self):
+        return len(self) > 0
+
+
+class OrderSpace(NamedTuple):
+    name: str
+    labels: tuple[str, ...]
+    structure: str = "toy_list"
+    architecture: str = "a toy"
+    constraining: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class OrderCodec(Codec):
     """The order of a Doc's tokens, as token numbers in `doc.user_data["order"]`."""
 
-    structure = "toy_list"
-    architecture = "a toy"
-
     @property
-    def weight_labels(self):
-        return self.labels
+    def space(self):
+        return OrderSpace(self.name, self.labels)
 
     def gold(self, example):
-        return np.array(example.reference.user_data.get("order", []), np.int64)
+        return Order(example.reference.user_data.get("order", []))
 
-    def is_annotated(self, gold):
-        return len(gold) > 0
-
-    def label_counts(self, gold):
-        return Counter(["order"])
-
-    def report_gaps(self, gaps, warn):
-        pass
+    def survey(self, examples, gold):
+        return Survey(len(gold), Counter(["order"]))
 
     def write(self, docs, predictions, given):
         for doc, order in zip(docs, predictions):
             doc.user_data["order"] = order.tolist()
-
-    def names(self):
-        raise NotImplementedError
-
-    def listing(self):
-        raise NotImplementedError
-
-    def known(self, example, bounds):
-        raise NotImplementedError
-
-    def check_corpora(self, train, dev, listed):
-        raise NotImplementedError
-
-    def mistakes(self, example):
-        raise NotImplementedError
 
 
 @Language.factory("toy_order", default_config={"solver": {"@ssvm_solvers": "spacy-ssvm.DCD.v1", "C": 10.0}})

@@ -17,6 +17,7 @@ from ..corpus.checks import documents
 from ..corpus.checks.corpora import CorpusData, Issue, Severity, count_sentences, read
 from ..corpus.checks.corpora import issues as issues_of
 from ..pipeline.component import SsvmPipe
+from ..pipeline.corpus_checks import check_annotation
 from ..pipeline.parser import SsvmParser
 from ..wording import counted
 from .pipelines import CodePath, ConfigPath, read_config
@@ -61,7 +62,7 @@ def debug_data_command(
     _print_issues(issues)
     for pipe in plan.pipes:
         late = pipe.late_boundaries(plan.nlp) if isinstance(pipe, SsvmParser) else []
-        report = pipe.codec.check_corpora(train, dev, plan.labels.get(pipe.name))
+        report = check_annotation(pipe.codec, train, dev, plan.labels.get(pipe.name))
         msg.divider(f"Component {pipe.name}")
         msg.text(", ".join(f"{label} {count:,}" for label, count in report.labels.most_common()))
         found = report.issues + issues_of(

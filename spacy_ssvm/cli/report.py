@@ -16,7 +16,7 @@ from wasabi import msg
 
 from ..corpus.checks.corpora import count_sentences
 from ..files import read_records
-from ..models.protocol import Mistake
+from ..inspect.parts import Mistake
 from ..pipeline.component import SsvmPipe
 from ..wording import counted
 from .dev_corpus import dev_reader
@@ -72,7 +72,7 @@ def report_command(
     docs = nlp.pipe(example.predicted.copy() for example in examples)
     annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
     for name, pipe in pipes.items():
-        mistakes = [pipe.codec.mistakes(example) for example in annotated]
+        mistakes = [pipe.codec.parts.mistakes(example) for example in annotated]
         page.heading(f"Mistakes of {name}")
         if not any(mistakes):
             page.text("None.")
@@ -175,7 +175,7 @@ def _reasons(pipe: Any, doc: Doc, sentence: SentenceMistakes) -> str:
     found = [f for f in explanation.findings if any(f.start < end and start < f.end for start, end in wrong)]
     unknown = []
     for mistake in sentence.mistakes:
-        missed = pipe.codec.missed(mistake)
+        missed = pipe.codec.parts.missed(mistake)
         try:
             found += [] if missed is None else pipe.explain(doc, missed).findings
         except ValueError as error:  # a label that the component does not have

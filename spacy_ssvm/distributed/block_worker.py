@@ -18,8 +18,9 @@ from spacy.util import registry
 
 from ..files import replace_files
 from ..memory import is_limited
-from ..models.protocol import Sharded, Survey
+from ..models.protocol import Sharded
 from ..models.resources import digest_of_classes
+from ..pipeline.codec import Survey
 from ..pipeline.component import SsvmPipe
 from ..solvers.blocks import Block, EpochSettings, LearningBlock, kind_of_block
 from ..solvers.certificate import Slacks

@@ -21,8 +21,9 @@ from wasabi import msg
 
 from .. import __version__
 from ..models.chain.weights import reads_first_pass
-from ..models.protocol import Sharded, Survey
+from ..models.protocol import Sharded
 from ..models.resources import digest_of_classes
+from ..pipeline.codec import Survey
 from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
 from ..solvers.blocks import kind_of_block
@@ -172,7 +173,7 @@ def initialized(
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
         pipe.apply_survey(surveys.pop(name))
-        setup = Setup(list(pipe.labels), dict(pipe.codec.notes), seed)
+        setup = Setup(list(pipe.labels), dict(pipe.codec.saved.notes), seed)
         shared = np.mean(send("encode", [(name, setup)] * n_workers)(), axis=0)
         layouts: list[Layout] = send("begin", [(name, setup, shared)] * n_workers)()
         for complaint in dict.fromkeys(complaint for layout in layouts for complaint in layout.warnings):

@@ -1,18 +1,15 @@
 """The protocols between a model and the layers above it, the same for every structure.
 
-A *codec* belongs to a component: it reads gold annotation, writes predictions, and says what a Doc fixes. A *structured
-model* binds templates to an output space and to labels. It makes data sets for training, a predictor from weights, and
-keeps weights in a thinc Model. Nothing above asks which structure it is.
+An *output space* belongs to a component: it has labels, and says what a Doc fixes. A *structured model* binds templates
+to it. It makes data sets for training, a predictor from weights, and keeps weights in a thinc Model. Nothing above asks
+which structure it is.
 """
 
-from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
@@ -22,87 +19,16 @@ from ..features.columns import ColumnReader
 from ..features.index import Columns
 from ..registry import ssvm_models
 from ..solvers.problem import Problem
-from ..structures.scored import Known, Listing
 from .documents import Documents
-from .named_parts import FactorFeatures, NamedPart, PartNames, ScoredSequence
+from .named_parts import FactorFeatures, ScoredSequence
 from .packing import EXACT, Packing
 from .store import Saved
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Warn = Callable[[str], None]
-"""Issues a warning in the name of a component."""
-
-
 DIGEST_SIZE = 16
 """Bytes of the digest of a Doc, of its input and its annotation."""
-
-MISSING = "-"
-"""The missing side of a mistake: an entity that was missed, or a predicted one that is not in the gold annotation."""
-
-
-class Mistake(NamedTuple):
-    """Tokens start … end − 1 of a predicted Doc, and the two annotations of them, by name; head: that of a gold arc."""
-
-    start: int
-    end: int
-    gold: str
-    predicted: str
-    head: int | None = None
-
-
-class Gaps(NamedTuple):
-    """Counts of what is missing, contradictory or not learnt in gold annotation, summed up over the parts of a corpus.
-
-    counts: of tokens, examples and others, by names of the codec's; "unknown" is what is not annotated. labels: the
-    component's that occur. named: the names of the examples in which something is wrong or unknown, by the same names.
-    """
-
-    counts: Counter[str]
-    labels: set[str]
-    named: dict[str, list[str]]
-
-    def add(self, others: "Gaps") -> None:
-        """Add the gaps of the next part."""
-        self.counts.update(others.counts)
-        self.labels.update(others.labels)
-        for name, examples in others.named.items():
-            self.named.setdefault(name, []).extend(examples)
-
-    def wrong(self) -> "Gaps":
-        """Gaps that are wrong, without what is only missing."""
-        named = {name: examples for name, examples in self.named.items() if name != "unknown"}
-        return Gaps(Counter({name: self.counts[name] for name in named}), set(), named)
-
-
-@dataclass
-class Survey:
-    """A survey of a component's labels in examples, before any is encoded; several surveys add up.
-
-    n_examples: their number. label_counts: how often each label occurs. of_corrections: whether they correct a loaded
-    component, so that nothing in them is too rare to be learnt.
-    """
-
-    n_examples: int
-    label_counts: Counter[str]
-    of_corrections: bool = False
-
-    def add(self, others: "Survey") -> None:
-        """Add what other examples say."""
-        self.n_examples += others.n_examples
-        self.label_counts.update(others.label_counts)
-
-
-class Given(NamedTuple):
-    """The annotation that a component finds on a Doc of T tokens.
-
-    values: uint64 [T, A], of the A attributes that the component sets; None if none of them is set. has_starts: whether
-    sentence boundaries are set, if the component needs to know.
-    """
-
-    values: np.ndarray | None = None
-    has_starts: bool = True
 
 
 @dataclass(frozen=True)
@@ -123,203 +49,29 @@ class Settings:
     corrections: bool = True
 
 
-def values_of(doc: Doc, attributes: Sequence[int]) -> np.ndarray:
-    """The values of A attributes of a Doc's tokens, uint64 [T, A]."""
-    return np.asarray(doc.to_array(list(attributes)), np.uint64).reshape(len(doc), len(attributes))
+class OutputSpace(Protocol):
+    """The labels of a component, and the limits that Docs set to structures of them, as a structured model reads them.
 
-
-class LabelRules(Protocol):
-    """Limits tokens to sets of labels; see `pipeline.patterns.Patterns`."""
-
-    def __bool__(self) -> bool: ...
-
-    def require_known(self, labels: Sequence[str]) -> None:
-        """Raise a ValueError where a rule names other labels."""
-
-    def allowed(self, docs: Sequence[Doc], labels: Sequence[str], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The tokens that match, int64 [M], among those that are `free`, bool [T], and their labels, bool [M, L]."""
-
-    def renamed(self, name: str) -> "LabelRules":
-        """Rules of a component with this name."""
-
-
-@dataclass(frozen=True)
-class Codec(ABC):
-    """A component's annotation as structures, and back. Frozen: other labels make another codec.
-
-    `Gold` stands for what a codec reads of one example.
-
-    name: of the component, for messages. labels: of the component, in order. patterns: rules that limit predictions;
-    nothing is learnt from them. unlearnt: labels that were added after training and that no example has had since: they
-    are predicted only where nothing else is possible.
+    structure: the name of the thinc Models that it goes with, in the registry `ssvm_models`. architecture: the
+    registered one that makes such Models. name: of the component, for messages. labels: the L weight labels, in order.
+    constraining: spaCy's numbers of token attributes that limit structures in training, and that other components may
+    change.
     """
 
-    structure: ClassVar[str]
-    """The name of the thinc Models that it goes with, in the registry `ssvm_models`."""
-    architecture: ClassVar[str]
-    """The registered architecture that makes such Models."""
-    reads_starts: ClassVar[bool] = False
-    """Whether sentence boundaries that other components set are constraints."""
-
-    name: str
-    labels: tuple[str, ...] = ()
-    patterns: LabelRules | tuple[()] = ()
-    unlearnt: tuple[str, ...] = ()
+    @property
+    def structure(self) -> str: ...
 
     @property
-    @abstractmethod
-    def weight_labels(self) -> tuple[str, ...]:
-        """The L labels that a row of weights has, in order."""
+    def architecture(self) -> str: ...
 
     @property
-    def saved(self) -> Mapping[str, Any]:
-        """Settings that the weights depend on: loading takes them from the file, not from the config."""
-        return {}
+    def name(self) -> str: ...
 
     @property
-    def notes(self) -> Mapping[str, str]:
-        """Notes of the examples that the codec keeps besides labels, as texts by name, for the file "cfg"."""
-        return {}
-
-    def with_notes(self, notes: Mapping[str, Any]) -> "Self":
-        """The codec with notes from a file.
-
-        Raises:
-            ValueError: they are damaged.
-        """
-        return self
-
-    def survey(self, examples: Iterable[Example], gold: Sequence[Any]) -> Survey:
-        """The survey of these examples and their gold annotation; without any, it is empty."""
-        return Survey(len(gold), self.label_counts(gold))
-
-    def with_survey(self, survey: Any) -> "Self":
-        """The codec with notes of examples added, from their survey; itself if they say nothing new."""
-        return self
+    def labels(self) -> tuple[str, ...]: ...
 
     @property
-    def scoring(self) -> dict[str, Any]:
-        """Settings that the component's scorer is called with."""
-        return {}
-
-    @abstractmethod
-    def gold(self, example: Example) -> Any:
-        """The gold annotation, a Gold, of the predicted Doc."""
-
-    @abstractmethod
-    def is_annotated(self, gold: Any) -> bool:
-        """Whether there is anything to learn in it."""
-
-    @abstractmethod
-    def label_counts(self, gold: Iterable[Any]) -> Counter[str]:
-        """How often the component's labels occur there."""
-
-    def labels_to_learn(self, counts: Counter[str]) -> set[str]:
-        """The labels that occur often enough to be learnt."""
-        return set(counts)
-
-    def labels_in(self, gold: Iterable[Any]) -> set[str]:
-        """The component's labels that are learnt from this annotation."""
-        return self.labels_to_learn(self.label_counts(gold))
-
-    def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Gaps:
-        """The gaps in the gold annotation of the examples with these numbers: missing, contradictory or not learnt."""
-        return Gaps(Counter(examples=len(gold)), self.labels_in(gold.values()), {})
-
-    @abstractmethod
-    def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
-        """Warn of annotation that is missing, contradictory or not learnt.
-
-        Raises:
-            ValueError: a setting names labels that are unknown.
-        """
-
-    @property
-    def attributes(self) -> tuple[int, ...]:
-        """spaCy's numbers of the token attributes that `write` sets; it sets the first one of every token."""
-        return ()
-
-    @property
-    def sets_starts(self) -> bool:
-        """Whether `write` also divides a Doc without sentence boundaries into several sentences."""
-        return False
-
-    def given(self, doc: Doc) -> Given:
-        """The annotation that the component finds on a Doc."""
-        has_starts = not self.reads_starts or doc.has_annotation(SENT_START)
-        has_values = bool(self.attributes) and doc.has_annotation(self.attributes[0])
-        return Given(values_of(doc, self.attributes) if has_values else None, has_starts)
-
-    @abstractmethod
-    def write(self, docs: Iterable[Doc], predictions: Sequence[Any], given: Sequence[Given]) -> None:
-        """Annotate the Docs with the predictions of a predictor. given: of each Doc, before anything is written."""
-
-    def without_own(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """The present values of `attributes` without those that `write` has written, uint64 [T, A].
-
-        present, written, before: uint64 [T, A], the values now, directly after writing, and before.
-        """
-        return np.where((present == written).all(axis=1, keepdims=True), before, present)
-
-    def read_constraints(self, doc: Doc) -> bytes:
-        """The annotation of a Doc that constrains its structures in training, and that other components may change."""
-        return b""
-
-    def complaint(self, docs: Sequence[Doc]) -> str | None:
-        """A warning about Docs to predict on, said once; None where nothing is wrong with them."""
-        return None
-
-    def check_label(self, label: Any) -> None:
-        """Raise a ValueError if this cannot be a label of the component."""
-        # A half of a surrogate pair cannot be written to a file.
-        if not isinstance(label, str) or not label or label.encode(errors="ignore").decode() != label:
-            raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
-
-    @abstractmethod
-    def names(self) -> PartNames:
-        """Names the parts of structures: tags, entities, sentence starts, arcs."""
-
-    def item(self, part: NamedPart) -> Any:
-        """A part in an analysis of the k best."""
-        return part.label
-
-    query_form: ClassVar[str] = "nothing of its own"
-    """The items that `part_from_query` takes, in words."""
-
-    def part_from_query(self, item: Any) -> NamedPart:
-        """The part that a user asks about; any error but a ValueError says that `item` is not of that form."""
-        raise TypeError
-
-    def missed(self, mistake: Mistake) -> Any:
-        """The gold part of a mistake, as `part_from_query` takes it; None if there is none."""
-        return None
-
-    @abstractmethod
-    def listing(self) -> Listing:
-        """Lists the parts that calibration measures."""
-
-    smallest_doubtful_margin: ClassVar[float] = -1.0
-    """Parts with smaller margins do not change how unsure of a token the component is; beyond ±1, there is no doubt."""
-
-    @abstractmethod
-    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Known[Any]]:
-        """The gold annotation of sequences of a Doc, tokens first … end − 1 of each, as far as it is known."""
-
-    @abstractmethod
-    def check_corpora(self, train: Any, dev: Any, listed: Collection[str] | None) -> Any:
-        """Issues of the corpora, as a `corpus.checks` report. listed: the labels that `initialize` is given."""
-
-    @abstractmethod
-    def mistakes(self, example: Example) -> list[Mistake]:
-        """The differences of the predicted annotation from the gold one."""
-
-    def without_patterns(self) -> "Self":
-        """The codec without `patterns`, which are no prediction of the weights."""
-        return replace(self, patterns=())
-
-    def renamed(self, name: str) -> "Self":
-        """The codec of the same component under another name."""
-        return replace(self, name=name, patterns=self.patterns.renamed(name) if self.patterns else ())
+    def constraining(self) -> tuple[int, ...]: ...
 
 
 class Batch(Protocol):
@@ -472,7 +224,7 @@ class Predictor(Protocol):
     """`Weights` as `StructuredModel.load` returns them."""
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
-        """Read the Docs; returns a function that predicts, in any thread, an item for each Doc, for `Codec.write`.
+        """Read the Docs; returns a function that predicts, in any thread, an item for each Doc.
 
         Raises:
             Contradiction: (also by the function) no structure agrees with a Doc and the setting `patterns`.
@@ -494,12 +246,12 @@ class Predictor(Protocol):
 
 
 class StructuredModel(Protocol):
-    """Templates, an output space and the labels of a codec, bound together; with other labels another one is bound."""
+    """Templates and an output space, bound together; with other labels another one is bound."""
 
-    codec: Any
+    space: Any
     settings: Settings
 
-    def __init__(self, model: Model, codec: Any, vocab: Vocab, settings: Settings) -> None: ...
+    def __init__(self, model: Model, space: Any, vocab: Vocab, settings: Settings) -> None: ...
 
     def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
         """Read the files that the templates name into the thinc Model's attributes.
@@ -515,7 +267,7 @@ class StructuredModel(Protocol):
         """Reads the columns that the templates name."""
 
     def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
-        """A batch for the data set, from examples and their gold annotation as the codec reads it."""
+        """A batch for the data set, from examples and their gold annotation, each as the component's codec reads it."""
 
     def data_set(
         self, weights: Any, first_pass: Any = None, only_present: bool = False
@@ -550,7 +302,7 @@ class StructuredModel(Protocol):
     def load(self, labels: Sequence[str] | None = None) -> Any:
         """Take the `Weights` out of the thinc Model; without any, all are zero.
 
-        labels: theirs, if the codec has more: weights of the others are zero.
+        labels: theirs, if the output space has more: weights of the others are zero.
 
         Raises:
             DamagedModel: an array is damaged, or of a wrong type, shape or range.
@@ -569,13 +321,13 @@ class TwoPasses(StructuredModel, Protocol):
         """
 
 
-def require_architecture(model: Model, codec: Codec) -> None:
-    """Raise a ValueError where a thinc Model is of another architecture than the codec is for."""
-    if model.name != codec.structure:
-        raise ValueError(f'[{codec.name}] model must be of the architecture "{codec.architecture}", not {model.name!r}')
+def require_architecture(model: Model, space: OutputSpace) -> None:
+    """Raise a ValueError where a thinc Model is of another architecture than the output space is for."""
+    if model.name != space.structure:
+        raise ValueError(f'[{space.name}] model must be of the architecture "{space.architecture}", not {model.name!r}')
 
 
-def bind(model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> StructuredModel:
+def bind(model: Model, space: OutputSpace, vocab: Vocab, settings: Settings) -> StructuredModel:
     """The structured model of a thinc Model, found by its name in the registry `ssvm_models`."""
-    made: StructuredModel = ssvm_models.get(model.name)(model, codec, vocab, settings)
+    made: StructuredModel = ssvm_models.get(model.name)(model, space, vocab, settings)
     return made

@@ -10,8 +10,8 @@ from spacy.vocab import Vocab
 
 from ..inspect.confidence import checked_count
 from ..inspect.weight_tables import TopFeature, Transitions, top_features, transitions
-from ..models.chain.codec import ChainCodec
-from ..models.protocol import Given
+from .chain_codec import ChainCodec
+from .codec import Given
 from .component import SsvmPipe
 
 
@@ -51,7 +51,7 @@ class ChainComponent(SsvmPipe):
         Raises:
             ValueError: the component has no labels yet.
         """
-        return transitions(self._predictor().weights, self.weight_labels, self.codec.constraints())
+        return transitions(self._predictor().weights, self.weight_labels, self.codec.kinds.constraints())
 
 
 def filled(

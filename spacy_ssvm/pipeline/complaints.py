@@ -8,7 +8,8 @@ from spacy.tokens import Doc
 
 from ..corpus.tokenisation import SAMPLE, retokenised
 from ..files import listed
-from ..models.protocol import DataSet, Mistake, Settings
+from ..inspect.parts import Mistake
+from ..models.protocol import DataSet, Settings
 from ..wording import counted, quoted
 
 

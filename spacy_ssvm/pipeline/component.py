@@ -29,16 +29,7 @@ from ..memory import return_large
 from ..models import store
 from ..models.named_parts import NamedPart, ScoredSequence
 from ..models.packing import EXACT, Packing
-from ..models.protocol import (
-    Codec,
-    DataSet,
-    Gaps,
-    Predictor,
-    Settings,
-    Survey,
-    Warn,
-    require_architecture,
-)
+from ..models.protocol import DataSet, Predictor, Settings, require_architecture
 from ..models.resources import release_tables
 from ..solvers.learner import Certificate
 from ..solvers.parameters import Correction, Parameters
@@ -54,6 +45,7 @@ from ..training.training import Training
 from ..training.unreadable import Unreadable
 from ..wording import name_of, quoted, token_name
 from . import complaints, training_record
+from .codec import Codec, Gaps, Survey, Warn, renamed
 from .own_annotation import OwnAnnotation
 from .trained_state import TrainedState
 from .training_record import TrainingRecord
@@ -106,12 +98,12 @@ class SsvmPipe(TrainablePipe):
         settings: Settings = SETTINGS,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
-        require_architecture(model, codec)
+        require_architecture(model, codec.space)
         if not isinstance(solver, Parameters):
             raise ValueError(f"[{name}] solver must be a block with @ssvm_solvers, not {solver!r}")
         self.vocab = vocab
         self.model = model
-        self.codec = codec if codec.name == name else codec.renamed(name)
+        self.codec = codec if codec.name == name else renamed(codec, name)
         self.name = name
         self.solver = solver
         self.settings = replace(settings, n_threads=checked_threads(name, settings.n_threads))
@@ -128,7 +120,7 @@ class SsvmPipe(TrainablePipe):
     def name(self, name: str) -> None:
         TrainablePipe.name.__set__(self, name)
         if self.codec.name != name:
-            self.codec = self.codec.renamed(name)
+            self.codec = renamed(self.codec, name)
             self._unreadable = Unreadable(name)
             if self._trained.training is not None:
                 self._trained.training.name = name
@@ -148,7 +140,7 @@ class SsvmPipe(TrainablePipe):
     @property
     def weight_labels(self) -> tuple[str, ...]:
         """The L labels that a row of weights has, in order."""
-        return self.codec.weight_labels
+        return self.codec.space.labels
 
     @property
     def cfg(self) -> dict[str, Any]:
@@ -265,7 +257,7 @@ class SsvmPipe(TrainablePipe):
 
     def _encode(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], list[Any]]:
         """The numbers of the annotated examples that can be read, and these as batches."""
-        annotated = {number: examples[number] for number, found in gold.items() if self.codec.is_annotated(found)}
+        annotated = {number: examples[number] for number, found in gold.items() if found.is_annotated}
         learnt, batches = self._reader.batches(annotated, gold)
         # What others annotate while this one learns is not there yet: the first update sees what is missing.
         self._note_annotation([examples[number].predicted for number in gold])
@@ -298,8 +290,7 @@ class SsvmPipe(TrainablePipe):
 
     def new_labels(self, survey: Survey) -> list[str]:
         """The labels of these examples that the component does not have, sorted."""
-        counts = survey.label_counts
-        return sorted((set(counts) if survey.of_corrections else self.codec.labels_to_learn(counts)) - set(self.labels))
+        return sorted(survey.labels_to_learn() - set(self.labels))
 
     def check_labels_to_learn(self, labels: Sequence[str], survey: Survey, reasons: Sequence[str] = ()) -> None:
         """Check that these can be all labels to learn, with the survey of all training examples.
@@ -335,7 +326,7 @@ class SsvmPipe(TrainablePipe):
         """
         return_large()
         self._load_resources(nlp)
-        self.codec = self.codec.with_notes(notes)
+        self.codec = self.codec.restored(self.codec.saved._replace(notes=notes))
         self._add_labels([label for label in labels if label not in self.labels])
         learnt: list[int] = []
         batches: list[Any] = []
@@ -412,7 +403,7 @@ class SsvmPipe(TrainablePipe):
         training = self._trained.resume(self.solver, self._warn)
         read, gold = self._reader.gold(numbered, training.knows)
         self._report_wrong(numbered, gold, lambda complaint: self._warn_once(complaint, complaint))
-        gold = {number: found for number, found in gold.items() if found is None or self.codec.is_annotated(found)}
+        gold = {number: found for number, found in gold.items() if found is None or found.is_annotated}
         self._losses = losses
         has_new = any(found is not None for found in gold.values())
         if training.gets_parts and (has_new or self._n_kept(numbered) <= MAX_KEPT):
@@ -504,7 +495,9 @@ class SsvmPipe(TrainablePipe):
                 self._warn(f"the update has not corrected its example, {quoted(doc)}, because {error}")
             else:
                 self._warn(
-                    complaints.uncorrected_tokens(doc, self.codec.mistakes(Example(doc, example.reference)), reason)
+                    complaints.uncorrected_tokens(
+                        doc, self.codec.parts.mistakes(Example(doc, example.reference)), reason
+                    )
                 )
 
     def _limits_of_prediction(self, example: Example) -> str | None:
@@ -555,7 +548,7 @@ class SsvmPipe(TrainablePipe):
     def _rehearsal_model(self, model: object) -> None:
         # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
         tutor = _unpickle(type(self), self._fields())
-        tutor.model, tutor.codec = self.model.copy(), self.codec.without_patterns()
+        tutor.model, tutor.codec = self.model.copy(), replace(self.codec, patterns=())
         self._tutor = tutor
 
     def rehearse(
@@ -699,10 +692,10 @@ class SsvmPipe(TrainablePipe):
             self._trained.forget_types()
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """The figures of the scorer, which gets the labels and the codec's `scoring`; none without a scorer."""
+        """The figures of the scorer, which gets the labels; none without a scorer."""
         if self.scorer is None:
             return {}
-        return dict(self.scorer(examples, **{"labels": self.labels, **self.codec.scoring, **kwargs}))
+        return dict(self.scorer(examples, **{"labels": self.labels, **kwargs}))
 
     # Confidence
 
@@ -740,11 +733,11 @@ class SsvmPipe(TrainablePipe):
             TypeError: `docs` are no Docs.
             ValueError: k is less than 1, the component has no labels yet, or its structure is not decoded exactly.
         """
-        names, item, count = self.codec.names(), self.codec.item, checked_count(self.name, k)
+        names, count = self.codec.parts, checked_count(self.name, k)
 
         def ask(asked: Sequence[Doc]) -> list[list[tuple[float, list[Any]]]]:
             found = [best_analyses(sequences, names, count) for sequences in self._sequences(asked)]
-            return [[(score, [item(part) for part in parts]) for score, parts in analyses] for analyses in found]
+            return [[(score, [names.item(part) for part in parts]) for score, parts in analyses] for analyses in found]
 
         return self._in_kind(docs, ask)
 
@@ -783,7 +776,9 @@ class SsvmPipe(TrainablePipe):
         Raises:
             ValueError: the component has no labels yet, or its structure is not decoded exactly.
         """
-        smallest = SMALLEST_DOUBTFUL_PROBABILITY if self.has_probabilities else self.codec.smallest_doubtful_margin
+        smallest = (
+            SMALLEST_DOUBTFUL_PROBABILITY if self.has_probabilities else self.codec.parts.smallest_doubtful_margin
+        )
         asked, texts, lengths = self._without_own(docs), [], []
         for first in range(0, len(asked), SUGGESTED_TOGETHER):
             batch = asked[first : first + SUGGESTED_TOGETHER]
@@ -808,8 +803,8 @@ class SsvmPipe(TrainablePipe):
         asked = self._without_own(example.predicted for example in given)
         for example, sequences in zip(given, self._sequences(asked)):
             starts = [sequence.first for sequence in sequences]
-            known = self.codec.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
-            listing = self.codec.listing()
+            known = self.codec.parts.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
+            listing = self.codec.parts.listing
             found += [CalibrationExample(sequence.scored, gold, listing) for sequence, gold in zip(sequences, known)]
         return found
 
@@ -921,7 +916,7 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def _reader(self) -> ExampleReader:
-        return ExampleReader(self.codec, self._trained.structured, self._unreadable)
+        return ExampleReader(self.codec.gold, self._trained.structured, self._unreadable)
 
     def _predictor(self) -> Predictor:
         """The predictor of the present weights."""
@@ -953,14 +948,14 @@ class SsvmPipe(TrainablePipe):
             ValueError: it is none.
         """
         try:
-            part = self.codec.part_from_query(of)
+            part = self.codec.parts.from_query(of)
             start, end = operator.index(part.start), operator.index(part.end)
             is_part = 0 <= start < end <= len(doc) and isinstance(part.label, str)
         except (TypeError, ValueError):
             is_part = False
         if not is_part or not 0 <= (start if part.head is None else part.head) < len(doc):
             raise ValueError(
-                f"[{self.name}] explains {self.codec.query_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
+                f"[{self.name}] explains {self.codec.parts.query_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
             )
         return part
 
@@ -970,7 +965,7 @@ class SsvmPipe(TrainablePipe):
             sequences = self._predictor().explained(doc)
         try:
             words = [doc.vocab.strings[orth] for orth in doc.to_array(ORTH).tolist()]
-            return explain(words, sequences, self.codec.names(), part)
+            return explain(words, sequences, self.codec.parts, part)
         except ValueError as error:
             raise ValueError(f"[{self.name}] {error}") from None
 
@@ -999,7 +994,8 @@ class SsvmPipe(TrainablePipe):
         All annotation of the Docs acts as a constraint.
         """
         smallest = checked_min_score(self.name, min_score, self.has_probabilities)
-        listing, names = listing or self.codec.listing(), self.codec.names()
+        names = self.codec.parts
+        listing = listing or names.listing
         return (
             scored_parts(sequences, names, listing, self.inverse_temperature, smallest)
             for sequences in self._sequences(docs)
@@ -1162,9 +1158,9 @@ class SsvmPipe(TrainablePipe):
         return files
 
     def _read_cfg(self, cfg: Any) -> None:
-        config = self.codec.saved
+        config = self.codec.saved.settings
         self.codec, self._record = training_record.read(cfg, self.codec)
-        for key, value in self.codec.saved.items():
+        for key, value in self.codec.saved.settings.items():
             if key in cfg and value != config[key]:
                 self._warn(f"is loaded with {key} = {value!r}, not {config[key]!r}: its weights depend on this setting")
 

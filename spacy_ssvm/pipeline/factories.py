@@ -10,8 +10,9 @@ from thinc.api import Config, Model
 
 from .. import registry  # noqa: F401  creates the registries that default configs name
 from ..models.packing import Packing, WeightDtype
-from ..models.protocol import Codec, Settings
+from ..models.protocol import Settings
 from ..solvers.parameters import AnyParameters
+from .codec import Codec
 from .component import SsvmPipe
 
 SHARED = {

@@ -10,7 +10,7 @@ from spacy.training import Example
 from ..corpus.checks.trees import circles, headless
 from ..corpus.reader import same_tokens
 from ..models.named_parts import numbers_of
-from ..models.tree.codec import TreeGold
+from ..models.tree.space import TreeGold
 from ..structures import NONE_OF_THESE, UNKNOWN
 from ..structures.tree.scored import KnownTree
 from .long_sentences import parts

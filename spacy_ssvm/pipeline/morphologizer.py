@@ -16,15 +16,16 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..corpus.reader import same_tokens
-from ..models.chain.codec import ChainGold
-from ..models.protocol import Given, values_of
+from ..models.chain.space import ChainGold, TokenKinds
 from ..structures import FORBIDDEN
 from ..structures.chain.constraints import Constraints, unconstrained, with_attributes, with_fixed
 from .analyses import NO_FEATURES, SHARED, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
+from .chain_codec import ChainCodec
 from .chain_component import filled
+from .codec import Given, values_of
 from .factories import component_factory
 from .patterns import Patterns
-from .token_labels import TagCodec, TagComponent
+from .token_labels import TagComponent
 
 DEFAULT_CONFIG = """
 [ssvm_morphologizer]
@@ -51,7 +52,7 @@ SPACYS_LABEL_DATA = {"morph", "pos"}
 
 
 @dataclass(frozen=True)
-class MorphologizerCodec(TagCodec):
+class MorphologizerCodec(ChainCodec):
     """A coarse tag and morphological features for each token, together one label, such as `Case=Nom|POS=NOUN`.
 
     overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
@@ -70,9 +71,9 @@ class MorphologizerCodec(TagCodec):
     def label_of(self, weight_label: str) -> str | None:
         return None if weight_label.startswith(SHARED) else weight_label
 
-    def number_of(self, label: str) -> int:
-        super().number_of(label)
-        return self.weight_labels.index(label)
+    @property
+    def kinds(self) -> TokenKinds:
+        return _GivenAnalyses(self)
 
     def gold(self, example: Example) -> ChainGold:
         reference = example.reference
@@ -85,16 +86,9 @@ class MorphologizerCodec(TagCodec):
             pairs = [("", "") if None in pair else pair for pair in zip(*aligned)]
         return ChainGold([joined(pos, morph) if pos or morph else None for pos, morph in pairs])
 
-    def found(self, doc: Doc) -> list[str]:
-        return [joined(token.pos_, str(token.morph)) if token.pos or token.has_morph() else "" for token in doc]
-
     @property
     def attributes(self) -> tuple[int, ...]:
         return MORPH, POS
-
-    def given(self, doc: Doc) -> Given:
-        is_any = any(doc.has_annotation(attribute) for attribute in self.attributes)
-        return Given(values_of(doc, self.attributes) if is_any else None)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         for doc, _, values, present in filled(docs, predictions, given, self._values):
@@ -117,46 +111,6 @@ class MorphologizerCodec(TagCodec):
         key: int = vocab.morphology.add(Morphology.feats_to_dict(first) | Morphology.feats_to_dict(second))
         return key
 
-    def constraints(self) -> Constraints:
-        allowed = self._analyses.allowed
-        limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))
-        return with_fixed(with_attributes(limited, self._attributes()))
-
-    def _attributes(self) -> list[list[int]]:
-        """The attributes of each weight label, by number."""
-        numbers = self.numbers()
-        return [
-            [numbers[SHARED + name] for name in attributes_of(label) if SHARED + name in numbers]
-            if self.label_of(label)
-            else []
-            for label in self.weight_labels
-        ]
-
-    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        if self.overwrite or not any(doc.has_annotation("POS") for doc in docs):
-            return self.token_kinds(docs, values)
-        found = self._analyses
-        tags = np.concatenate([values_of(doc, (POS,))[:, 0] for doc in docs])
-        # In prediction, too, only labels with the token's tag compete. Where that is wrong, the gold tag is taken.
-        of_labels = np.where(found.values[:, 1] != 0, found.kinds[:, 1], np.int32(0))
-        kinds = found.limited(self.token_kinds(docs, values), 1, tags)
-        has_both = (tags != 0) & (gold >= 0)
-        kinds[has_both] = of_labels[gold[has_both]]
-        return kinds
-
-    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
-        if self.overwrite or not any(doc.has_annotation(name) for doc in docs for name in self.attributes):
-            return kinds
-        found = self._analyses
-        present = np.concatenate([values_of(doc, self.attributes) for doc in docs])
-        if self.extend:
-            present[:, 0] = 0
-        # Tags and features that no label has stay, too, without an effect on their neighbours.
-        kinds = found.limited(found.limited(kinds, 0, present[:, 0]), 1, present[:, 1])
-        for token in np.flatnonzero(present[:, 0]).tolist():
-            kinds[token] = found.kinds_of_labels.get(tuple(present[token].tolist()), kinds[token])
-        return kinds
-
     def check_label(self, label: Any) -> None:
         super().check_label(label)
         if label != NO_FEATURES and not all("=" in feature for feature in label.split("|")):
@@ -169,16 +123,63 @@ class MorphologizerCodec(TagCodec):
         if joined(pos, morph) != label:
             raise ValueError(f"[{self.name}] {label!r} is written {joined(pos, morph)!r}: names and values are sorted")
 
-    @property
-    def _analyses(self) -> Analyses:
-        return analyses_of(self.weight_labels)
-
     def _values(self, vocab: Vocab, labels: np.ndarray) -> np.ndarray:
         """spaCy's numbers of the features and coarse tags of these labels, uint64 [T, 2]."""
-        found = self._analyses
+        found = analyses_of(self.weight_labels)
         for label in np.unique(labels).tolist():
             vocab.strings.add(found.pairs[label][1])
         return np.take(found.values, labels, axis=0)
+
+
+class _GivenAnalyses(TokenKinds):
+    """Tokens whose tag or features are known, or both."""
+
+    def __init__(self, codec: MorphologizerCodec) -> None:
+        self._labels = codec.weight_labels
+        self._overwrite, self._extend = codec.overwrite, codec.extend
+
+    @property
+    def _analyses(self) -> Analyses:
+        return analyses_of(self._labels)
+
+    def constraints(self) -> Constraints:
+        allowed = self._analyses.allowed
+        limited = unconstrained(allowed.shape[1])._replace(token=np.where(allowed, 0.0, FORBIDDEN))
+        numbers = {label: number for number, label in enumerate(self._labels)}
+        shared = [
+            [numbers[SHARED + name] for name in attributes_of(label) if SHARED + name in numbers]
+            if not label.startswith(SHARED)
+            else []
+            for label in self._labels
+        ]
+        return with_fixed(with_attributes(limited, shared))
+
+    def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        kinds = np.zeros(len(values), np.int32)
+        if self._overwrite or not any(doc.has_annotation("POS") for doc in docs):
+            return kinds
+        found = self._analyses
+        tags = np.concatenate([values_of(doc, (POS,))[:, 0] for doc in docs])
+        # In prediction, too, only labels with the token's tag compete. Where that is wrong, the gold tag is taken.
+        of_labels = np.where(found.values[:, 1] != 0, found.kinds[:, 1], np.int32(0))
+        kinds = found.limited(kinds, 1, tags)
+        has_both = (tags != 0) & (gold >= 0)
+        kinds[has_both] = of_labels[gold[has_both]]
+        return kinds
+
+    def to_predict(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        kinds = np.zeros(len(values), np.int32)
+        if self._overwrite or not any(doc.has_annotation(name) for doc in docs for name in (MORPH, POS)):
+            return kinds
+        found = self._analyses
+        present = np.concatenate([values_of(doc, (MORPH, POS)) for doc in docs])
+        if self._extend:
+            present[:, 0] = 0
+        # Tags and features that no label has stay, too, without an effect on their neighbours.
+        kinds = found.limited(found.limited(kinds, 0, present[:, 0]), 1, present[:, 1])
+        for token in np.flatnonzero(present[:, 0]).tolist():
+            kinds[token] = found.kinds_of_labels.get(tuple(present[token].tolist()), kinds[token])
+        return kinds
 
 
 class SsvmMorphologizer(TagComponent):

@@ -1,12 +1,11 @@
 """`ssvm_ner`: named entities and other non-overlapping spans, as BILUO chains."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
+from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE
 from spacy.language import Language
 from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span, SpanGroup
@@ -15,31 +14,16 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..corpus.checks import entities
-from ..corpus.checks.corpora import CorpusData
-from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..corpus.reader import same_tokens
 from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
-from ..models.chain.codec import ChainCodec, ChainGold
-from ..models.named_parts import NamedPart
-from ..models.protocol import MISSING, Gaps, Given, Mistake, Survey, Warn
-from ..structures import UNKNOWN
-from ..structures.chain.biluo import (
-    FIXED,
-    OUTSIDE,
-    Kind,
-    biluo_constraints,
-    continues,
-    run,
-    segments,
-    segments_above,
-    type_of,
-)
-from ..structures.chain.constraints import Constraints
-from ..structures.chain.scored import LabelSequence, Run
-from ..structures.scored import Listing
+from ..models.chain.space import ChainGold, TokenKinds
+from ..structures.chain.biluo import segments
 from ..training.calibration import Fit
+from .chain_codec import ChainCodec
 from .chain_component import ChainComponent, filled
+from .codec import Gaps, Given, Survey, Warn
 from .component import as_docs
+from .entities import IOB_BEGIN, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE, Entities, EntityKinds
 from .factories import component_factory
 from .patterns import Patterns
 
@@ -63,8 +47,6 @@ threshold = 0.5
 [ssvm_ner.scorer]
 @scorers = "spacy-ssvm.ner_scorer.v1"
 """
-_MISSING, _INSIDE, _OUTSIDE, _BEGIN = range(4)
-"""spaCy's ENT_IOB."""
 
 
 def ner_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
@@ -97,15 +79,9 @@ class NerCodec(ChainCodec):
     and, if they are probabilities, at least MIN_PROBABILITY; the group has them as `attrs["scores"]`, float64.
     """
 
-    reads_starts = True
-
     incorrect_spans_key: str | None = None
     spans_key: str | None = None
     threshold: float = 0.5
-
-    @property
-    def scoring(self) -> dict[str, Any]:
-        return {"spans_key": self.spans_key}
 
     @property
     def weight_labels(self) -> tuple[str, ...]:
@@ -113,6 +89,10 @@ class NerCodec(ChainCodec):
 
     def label_of(self, weight_label: str) -> str | None:
         return weight_label[2:] or None
+
+    @property
+    def kinds(self) -> TokenKinds:
+        return EntityKinds(self.labels)
 
     def gold(self, example: Example) -> ChainGold:
         """Tags of the entities, and the spans that are no entities.
@@ -166,126 +146,23 @@ class NerCodec(ChainCodec):
             found = [
                 Span(doc, first, end, label=self.labels[label])
                 for first, end, label in segments(labels)
-                if iob[first] not in (_INSIDE, _BEGIN)
+                if iob[first] not in (IOB_INSIDE, IOB_BEGIN)
             ]
-            untouched = (iob == _MISSING) & (labels == 0)
+            untouched = (iob == IOB_MISSING) & (labels == 0)
             runs = np.flatnonzero(np.diff(np.concatenate([[0], untouched.astype(np.int8), [0]])))
             outside = [Span(doc, int(a), int(b)) for a, b in zip(runs[::2], runs[1::2])]
             doc.set_ents(found, outside=outside, default="unmodified")
 
-    def without_own(self, present: np.ndarray, written: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """Entities are compared whole: one that has been extended is not the one that was written."""
-        own = _spans(written) - _spans(before)
-        left = np.where((present[:, :1] == _OUTSIDE) & (present == written).all(axis=1, keepdims=True), before, present)
-        for first, end, label in _spans(present):
-            if (first, end, label) in own:
-                left[first:end] = before[first:end]
-        return left
-
-    def constraints(self) -> Constraints:
-        return biluo_constraints(len(self.labels))
-
     @property
-    def kind_attributes(self) -> tuple[int, ...]:
-        return IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE
-
-    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
-        return self.gold_kinds(docs, values, np.full(len(values), UNKNOWN))
-
-    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
-        space, start, iob, entity = values.T
-        is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
-        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
-        kinds[(iob == _BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
-        if entity.any():
-            first = 0
-            for doc in docs:
-                tokens = slice(first, first + len(doc))
-                self._fix_entities(doc, kinds[tokens], gold[tokens])
-                first += len(doc)
-        return kinds.astype(np.int32)
-
-    def read_constraints(self, doc: Doc) -> bytes:
-        return doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).tobytes()
-
-    def named(self, part: Run, first: int) -> NamedPart:
-        return NamedPart(first + part.first, first + part.tokens.stop, self.labels[type_of(part)], part=part)
-
-    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
-        return [self.named(run(*segment), first) for segment in segments(y.labels)]
-
-    def part(self, named: NamedPart, first: int) -> Run:
-        return run(named.start - first, named.end - first, self.number_of(named.label))
-
-    def item(self, part: NamedPart) -> tuple[int, int, str]:
-        return part[:3]
-
-    def part_from_query(self, item: Any) -> NamedPart:
-        if isinstance(item, Span):
-            return NamedPart(item.start, item.end, item.label_)
-        start, end, label = item
-        return NamedPart(start, end, label)
-
-    query_form = "an entity: a Span with a label, or (start, end, label)"
-
-    def missed(self, mistake: Mistake) -> Any:
-        return None if mistake.gold == MISSING else (mistake.start, mistake.end, mistake.gold)
-
-    def listing(self) -> Listing:
-        return segments_above
-
-    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        """With entities that cannot be read, nothing else is checked."""
-        issues = [issue for corpus in (train, dev) for issue in entities.unreadable(corpus)]
-        if issues:
-            return Report(Counter(), issues)
-        counts: list[Counter[str]] = []
-        for corpus in (train, dev):
-            gold = [self.gold(example).labels for example in corpus.examples]
-            counts.append(Counter(tag[2:] for tags in gold for tag in tags if tag is not None and tag[0] in "BU"))
-            missing = [sum(tag is None for tag in tags) for tags in gold]
-            issues += entities.check(corpus) + check_missing(corpus, missing, "entity annotation")
-        return Report(counts[0], issues + check_labels(self, counts[0], counts[1], listed))
-
-    def mistakes(self, example: Example) -> list[Mistake]:
-        """An entity that is missed is paired with one that overlaps it, others with nothing."""
-        gold = {(e.start, e.end, e.label_) for e in example.get_aligned_spans_y2x(example.reference.ents)}
-        found = {(e.start, e.end, e.label_) for e in example.predicted.ents}
-        known = [tag is not None for tag in example.get_aligned_ner()]
-        listed = []
-        for start, end, label in gold - found:
-            others = sorted(other for other in found if other[0] < end and start < other[1])
-            named = [f"{label}, other tokens" if other[2] == label else other[2] for other in others]
-            listed.append(Mistake(start, end, label, next(iter(named), MISSING)))
-        for start, end, label in found - gold:
-            overlaps = any(other[0] < end and start < other[1] for other in gold)
-            if all(known[start:end]) and not overlaps:
-                listed.append(Mistake(start, end, MISSING, label))
-        return sorted(listed)
+    def parts(self) -> Entities:
+        return Entities(self.labels, self.weight_labels, self.gold)
 
     def _values(self, vocab: Vocab, labels: np.ndarray) -> np.ndarray:
         """spaCy's ENT_IOB and ENT_TYPE of these weight labels, uint64 [T, 2]."""
         types = [vocab.strings.add(label) for label in self.labels]
-        inside = {"B": _BEGIN, "I": _INSIDE, "L": _INSIDE, "U": _BEGIN}
-        values = [(_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")]
+        inside = {"B": IOB_BEGIN, "I": IOB_INSIDE, "L": IOB_INSIDE, "U": IOB_BEGIN}
+        values = [(IOB_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")]
         return np.take(np.array(values, np.uint64), labels, axis=0)
-
-    def _fix_entities(self, doc: Doc, kinds: np.ndarray, gold: np.ndarray) -> None:
-        """Hold existing entities of known labels where they are; others are outside as far as the chain goes.
-
-        gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities that
-        contradict them.
-        """
-        types = {label: number for number, label in enumerate(self.labels)}
-        for entity in doc.ents:
-            labels = np.full(len(entity), OUTSIDE)
-            if entity.label_ in types:
-                labels[:] = run(entity.start, entity.end, types[entity.label_]).labels
-            tokens = slice(entity.start, entity.end)
-            is_open = gold[tokens] == UNKNOWN
-            if (is_open | (gold[tokens] == labels)).all():
-                kinds[tokens] = np.where(is_open, FIXED + labels, kinds[tokens])
 
 
 class SsvmNer(ChainComponent):
@@ -301,6 +178,10 @@ class SsvmNer(ChainComponent):
                 f"{error}. In a .conllu file, entities are tags in MISC, such as name=B-PER and name=I-PER, or B-PER "
                 "and I-PER"
             ) from None
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """As in `SsvmPipe`; the scorer also gets `spans_key`."""
+        return super().score(examples, **{"spans_key": self.codec.spans_key, **kwargs})
 
     def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """As in `SsvmPipe`; in spaCy's components, too, the argument is `docs` here, and `stream` for the tagger."""
@@ -390,17 +271,6 @@ def _readable(tag: str | None) -> str | None:
     return tag if tag == "O" or (tag and tag[:2] in ("B-", "I-", "L-", "U-") and len(tag) > 2) else None
 
 
-def _spans(values: np.ndarray) -> set[tuple[int, int, int]]:
-    """The first token, the end and the label of each entity; values: ENT_IOB and ENT_TYPE, uint64 [T, 2]."""
-    iob, label = values.T
-    inside = np.append(iob, 0) == _INSIDE
-    spans = set()
-    for first in np.flatnonzero((iob == _BEGIN) & (label != 0)).tolist():
-        end = first + 1 + int(np.argmin(inside[first + 1 :]))
-        spans.add((first, end, int(label[first])))
-    return spans
-
-
 def gold_entities(example: Example) -> list[str | None]:
     """The tags of `Example.get_aligned_ner`, in a tenth of its time if both Docs have the same words.
 
@@ -412,7 +282,7 @@ def gold_entities(example: Example) -> list[str | None]:
     if not same_tokens(example) or np.any(example.predicted.to_array(IS_SPACE)):
         return list(example.get_aligned_ner())
     reference = example.reference
-    tags = ["O" if iob == _OUTSIDE else None for iob in reference.to_array(ENT_IOB).tolist()]
+    tags = ["O" if iob == IOB_OUTSIDE else None for iob in reference.to_array(ENT_IOB).tolist()]
     for entity in reference.ents:
         tags[entity.start : entity.end] = biluo(entity.end - entity.start, entity.label_)
     return tags

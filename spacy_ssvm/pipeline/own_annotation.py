@@ -5,10 +5,11 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from spacy.attrs import SENT_START
+from spacy.attrs import ENT_IOB, SENT_START
 from spacy.tokens import Doc
 
-from ..models.protocol import Codec, Given, values_of
+from .codec import Codec, Given, values_of
+from .entities import IOB_BEGIN, IOB_INSIDE, IOB_OUTSIDE
 
 Predict = Callable[[Sequence[Doc]], Sequence[Any]]
 
@@ -37,7 +38,7 @@ class OwnAnnotation:
 
     def given(self, codec: Codec, docs: Sequence[Doc]) -> list[Given]:
         """The annotation besides its own that the component finds on these Docs, to which it is about to write."""
-        return [codec.given(doc) for doc in self._without(codec, docs, self._remembered(docs))]
+        return [given_annotation(doc, codec.attributes) for doc in self._without(codec, docs, self._remembered(docs))]
 
     def remember(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
         """Remember that these predictions were written to the Docs."""
@@ -75,9 +76,48 @@ class OwnAnnotation:
             values = _values(codec, doc, given)
             present, written = values_of(doc, attributes), values_of(after, attributes)
             if not np.array_equal(present, written):
-                values = codec.without_own(present, written, values)
+                values = without_written(attributes, present, written, values)
             left[number] = _copied(doc, attributes, values, given.has_starts)
         return left
+
+
+def given_annotation(doc: Doc, attributes: Sequence[int]) -> Given:
+    """The annotation of these attributes that is found on a Doc."""
+    has_starts = doc.has_annotation(SENT_START)
+    # `has_annotation` leaves out the first token's boundary.
+    is_start = SENT_START in attributes and len(doc) > 0 and doc[0].is_sent_start is not None
+    is_any = is_start or any(map(doc.has_annotation, attributes))
+    return Given(values_of(doc, attributes) if is_any else None, has_starts)
+
+
+def without_written(
+    attributes: Sequence[int], present: np.ndarray, written: np.ndarray, before: np.ndarray
+) -> np.ndarray:
+    """The present values of A attributes without those that were written, uint64 [T, A].
+
+    Entities are compared whole: one that has been extended is not the one that was written. present, written, before:
+    uint64 [T, A], the values now, directly after writing, and before.
+    """
+    is_same = (present == written).all(axis=1, keepdims=True)
+    if ENT_IOB not in attributes:
+        return np.where(is_same, before, present)
+    own = _entities(written) - _entities(before)
+    left = np.where((present[:, :1] == IOB_OUTSIDE) & is_same, before, present)
+    for first, end, label in _entities(present):
+        if (first, end, label) in own:
+            left[first:end] = before[first:end]
+    return left
+
+
+def _entities(values: np.ndarray) -> set[tuple[int, int, int]]:
+    """The first token, the end and the label of each entity; values: ENT_IOB and ENT_TYPE, uint64 [T, 2]."""
+    iob, label = values.T
+    inside = np.append(iob, 0) == IOB_INSIDE
+    spans = set()
+    for first in np.flatnonzero((iob == IOB_BEGIN) & (label != 0)).tolist():
+        end = first + 1 + int(np.argmin(inside[first + 1 :]))
+        spans.add((first, end, int(label[first])))
+    return spans
 
 
 def _is_annotated(codec: Codec, doc: Doc) -> bool:

@@ -1,7 +1,7 @@
 """`ssvm_parser`: a labelled dependency tree for each sentence."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast, overload
@@ -14,22 +14,18 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..corpus.checks import trees
-from ..corpus.checks.corpora import CorpusData
-from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..files import listed
-from ..models.protocol import Gaps, Given, Mistake, Warn, values_of
-from ..models.tree.codec import TreeCodec, TreeGold
+from ..models.tree.space import TreeGold
 from ..structures import UNKNOWN
-from ..structures.contradiction import CYCLE, SECOND_ROOT, Contradiction
-from ..structures.tree.limits import Limits
 from ..structures.tree.scored import heads_and_labels_above
 from ..training.calibration import CalibrationExample
-from ..wording import name_of, token_name
+from ..wording import name_of
+from .arcs import Arcs, ParserSpace
+from .codec import Codec, Gaps, Given, SavedCodec, Survey, Warn, values_of
 from .component import SsvmPipe
 from .factories import component_factory
-from .gold_trees import FLAWS, ROOT, UNNAMED, arcs, gold_trees, known_tree, sets_all_starts
-from .long_sentences import MAX_SENTENCE, joined, parts
+from .gold_trees import FLAWS, ROOT, UNNAMED, gold_trees, sets_all_starts
+from .long_sentences import MAX_SENTENCE, joined
 from .patterns import Patterns
 
 DEFAULT_CONFIG = """
@@ -57,41 +53,40 @@ C = 0.03
 
 
 @dataclass(frozen=True)
-class ParserCodec(TreeCodec):
+class ParserCodec(Codec):
     """Heads and labels of dependency trees, and with them `doc.sents`.
 
     A sentence gets one root. With multi_root, it gets the number of roots that scores best; `doc.sents` then stays as
     it was until the Doc is saved and loaded: spaCy derives sentences from roots.
 
-    overwrite: whether existing heads and labels are overwritten; otherwise they stay, and the tree is the best one that
-    contains them. is_projective: whether only projective trees are built.
+    multi_root: whether a sentence may have several roots. overwrite: whether existing heads and labels are overwritten;
+    otherwise they stay, and the tree is the best one that contains them. is_projective: whether only projective trees
+    are built.
     """
 
-    unnamed = UNNAMED
-    reads_starts = True
+    multi_root: bool = False
 
     overwrite: bool = True
     is_projective: bool = True
 
     @property
-    def weight_labels(self) -> tuple[str, ...]:
-        return (ROOT, *(label for label in self.labels if label != ROOT))
+    def space(self) -> ParserSpace:
+        labels = ROOT, *(label for label in self.labels if label != ROOT)
+        return ParserSpace(self.name, labels, self.multi_root, self.overwrite, self.patterns, self.unlearnt)
 
     @property
-    def saved(self) -> Mapping[str, Any]:
-        return {"multi_root": self.multi_root}
+    def saved(self) -> SavedCodec:
+        return SavedCodec({"multi_root": self.multi_root}, {})
 
     def gold(self, example: Example) -> TreeGold:
         return gold_trees(example, self.multi_root)
 
-    def is_annotated(self, gold: TreeGold) -> bool:
-        return bool((gold.heads != UNKNOWN).any())
-
-    def label_counts(self, gold: Iterable[TreeGold]) -> Counter[str]:
-        return Counter(label for found in gold for label in found.labels if label is not None)
+    def survey(self, examples: Iterable[Example], gold: Sequence[TreeGold]) -> Survey:
+        return Survey(len(gold), Counter(label for found in gold for label in found.labels if label is not None))
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, TreeGold]) -> Gaps:
         found = super().gaps(examples, gold)
+        found.labels.update(self.survey((), list(gold.values())).label_counts)
         found.counts["tokens"] = sum(len(one.heads) for one in gold.values())
         for number, one in gold.items():
             for what, tokens in (*one.flaws.items(), ("unknown", np.flatnonzero(one.heads == UNKNOWN))):
@@ -113,8 +108,8 @@ class ParserCodec(TreeCodec):
                 + listed(gaps.named["unknown"])
             )
         if self.patterns:
-            self.patterns.require_known(self.weight_labels)
-        unlisted = sorted(gaps.labels - set(self.labels) - {ROOT})
+            self.patterns.require_known(self.space.labels)
+        unlisted = sorted(gaps.labels.keys() - set(self.labels) - {ROOT})
         if unlisted:
             warn(
                 f"the training examples have labels that initialize was not given and that count as "
@@ -172,7 +167,7 @@ class ParserCodec(TreeCodec):
 
     def _values(self, vocab: Vocab, trees: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """spaCy's HEAD and DEP of all tokens, uint64 [T, 2], from the heads and labels of some Docs."""
-        names = np.array([vocab.strings.add(label) for label in self.weight_labels], np.uint64)
+        names = np.array([vocab.strings.add(label) for label in self.space.labels], np.uint64)
         lengths = [len(heads) for heads, _ in trees]
         places = np.arange(sum(lengths)) - np.repeat(np.cumsum([0, *lengths[:-1]]), lengths)
         labels = np.concatenate([labels for _, labels in trees])
@@ -181,14 +176,6 @@ class ParserCodec(TreeCodec):
         unnamed = (labels == 0) & (offsets != 0)
         deps = np.where(unnamed, np.uint64(vocab.strings.add(UNNAMED)), names[labels])
         return np.stack([offsets.astype(np.int64).view(np.uint64), deps], axis=1)
-
-    def read_constraints(self, doc: Doc) -> bytes:
-        return doc.to_array([SENT_START]).tobytes()
-
-    def sentences(self, docs: Sequence[Doc], starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
-        is_first = sent_start == 1
-        is_first[starts[:-1][np.diff(starts) > 0]] = True
-        return parts(docs, np.flatnonzero(is_first))
 
     def complaint(self, docs: Sequence[Doc]) -> str | None:
         if self.multi_root or all(map(sets_all_starts, docs)):
@@ -200,65 +187,9 @@ class ParserCodec(TreeCodec):
             else "a Doc has no sentence boundaries and is parsed as one sentence"
         ) + ': put a component that sets boundaries before the parser, such as "ssvm_senter"'
 
-    def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> Limits | None:
-        labels = self.weight_labels
-        preferred = np.array([label == ROOT or label not in self.unlearnt for label in labels])
-        # Only a label can be preferred to another one that arcs between tokens can have.
-        preferred |= not preferred[1:].any()
-        is_kept = not self.overwrite and any(doc.has_annotation("DEP") for doc in docs)
-        if not self.patterns and not is_kept and preferred.all():
-            return None
-        n_tokens = int(starts[-1])
-        heads, allowed = np.full(n_tokens, UNKNOWN, np.int32), np.tile(preferred, (n_tokens, 1))
-        if not self.overwrite:
-            part = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-            offsets, deps = np.concatenate([doc.to_array([HEAD, DEP]).reshape(-1, 2) for doc in docs]).T
-            above = np.arange(n_tokens) + offsets.astype(np.int64)
-            given = np.flatnonzero(deps != 0)
-            outside = given[part[above[given]] != part[given]]
-            if len(outside):
-                _check_across(docs, np.where(deps != 0, above, UNKNOWN), outside, self.multi_root)
-            heads[given] = np.where(above == np.arange(n_tokens), 0, above - starts[part] + 1)[given]
-            # What leads to another part of a long sentence does not limit the tree of its own part.
-            heads[outside] = UNKNOWN
-            numbers = {docs[0].vocab.strings.add(label): number for number, label in enumerate(labels)}
-            for token in given[heads[given] > 0].tolist():
-                number = numbers.get(int(deps[token]), 0)
-                if number > 0:
-                    allowed[token] = False
-                    allowed[token, number] = True
-        if self.patterns:
-            tokens, left = self.patterns.allowed(docs, labels, heads == UNKNOWN)
-            has_preferred = (left & preferred)[:, 1:].any(axis=1, keepdims=True)
-            allowed[tokens] = np.where(has_preferred, left & preferred, left)
-        limits = Limits(heads, allowed)
-        return limits if limits.are_any() else None
-
-    def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Any]:
-        heads, labels = arcs(example)
-        return [known_tree(heads, labels, first, end, self.weight_labels) for first, end in bounds]
-
-    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        counts: list[Counter[str]] = []
-        issues = []
-        for corpus in (train, dev):
-            gold = [self.gold(example) for example in corpus.examples]
-            counts.append(Counter(label for found in gold for label in found.labels if label is not None))
-            issues += trees.check_documents(corpus, not self.multi_root or corpus.gold_preproc, self.multi_root)
-            issues += trees.check_gold(corpus, gold, MAX_SENTENCE, self.is_projective)
-            missing = [int((found.heads == UNKNOWN).sum()) for found in gold]
-            issues += check_missing(corpus, missing, "a gold head that can be used")
-        return Report(counts[0], issues + check_labels(self, counts[0], counts[1], listed))
-
-    def mistakes(self, example: Example) -> list[Mistake]:
-        heads, labels = cast(Any, example).get_aligned_parse(projectivize=False)
-        listed = []
-        for token, head, label in zip(example.predicted, heads, labels):
-            is_root = head == token.i == token.head.i  # Whatever its label is, for the scores too.
-            if head is not None and label and not is_root and (head != token.head.i or label != token.dep_):
-                other = token.dep_ if head == token.head.i else f"{token.dep_}, other head"
-                listed.append(Mistake(token.i, token.i + 1, label, other, head))
-        return listed
+    @property
+    def parts(self) -> Arcs:
+        return Arcs(self.space.labels, UNNAMED)
 
 
 class SsvmParser(SsvmPipe):
@@ -384,28 +315,6 @@ _FLAWS = {
     "unnamed": "tokens with a head have the relation ROOT, which counts as missing",
 }
 """The message about each of `gold_trees.FLAWS`."""
-
-
-def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, multi_root: bool) -> None:
-    """Check the given heads where some, of the tokens `outside`, int64, lead out of what is parsed together.
-
-    heads: int64 [T], as tokens, counted through all Docs; UNKNOWN where none is given.
-
-    Raises:
-        Contradiction: a head is in another sentence, or heads of several parts of a sentence contradict each other.
-    """
-    is_start = np.concatenate([doc.to_array([SENT_START]) == 1 for doc in docs])
-    is_start[np.cumsum([0, *map(len, docs)])[:-1][np.array([len(doc) > 0 for doc in docs])]] = True
-    sentence = np.cumsum(is_start)
-    for token in outside[sentence[heads[outside]] != sentence[outside]][:1].tolist():
-        head = token_name(docs, int(heads[token])).partition(" of ")[0]
-        raise Contradiction(token, f"its head, {head}, is in another sentence")
-    for token in trees.circles(heads)[-1:].tolist():
-        raise Contradiction(token, CYCLE)
-    roots = np.flatnonzero(heads == np.arange(len(heads)))
-    second = roots[1:][sentence[roots[1:]] == sentence[roots[:-1]]]
-    if len(second) and not multi_root:
-        raise Contradiction(int(second[0]), SECOND_ROOT)
 
 
 def _sets_boundaries(nlp: Language, name: str) -> bool:

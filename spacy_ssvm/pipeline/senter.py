@@ -1,6 +1,6 @@
 """`ssvm_senter`: where sentences start."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -11,18 +11,18 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
-from ..corpus.checks.corpora import CorpusData, Issue
-from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
 from ..corpus.reader import same_tokens
-from ..models.chain.codec import ChainCodec, ChainGold
+from ..inspect.parts import Mistake
+from ..models.chain.space import ChainGold, TokenKinds
 from ..models.named_parts import NamedPart
-from ..models.protocol import Gaps, Given, Mistake, Predictor, Warn, values_of
-from ..structures.chain.constraints import Constraints, unconstrained, with_fixed
-from ..structures.chain.scored import LabelSequence, Run
-from ..structures.scored import Listing
+from ..models.protocol import Predictor
+from ..structures.chain.scored import LabelSequence, Run, labels_above
+from .chain_codec import ChainCodec
 from .chain_component import ChainComponent, filled
+from .codec import Gaps, Given, Warn
 from .factories import component_factory
 from .patterns import Patterns
+from .tags import Tags
 
 DEFAULT_CONFIG = """
 [ssvm_senter]
@@ -66,10 +66,6 @@ class SenterCodec(ChainCodec):
         if self.labels != LABELS:
             raise ValueError(f"[{self.name}] its labels can only be {list(LABELS)}, not {list(self.labels)}")
 
-    @property
-    def weight_labels(self) -> tuple[str, ...]:
-        return self.labels
-
     def gold(self, example: Example) -> ChainGold:
         """The gold labels; unknown where a boundary is inside a token.
 
@@ -98,34 +94,15 @@ class SenterCodec(ChainCodec):
     def attributes(self) -> tuple[int, ...]:
         return (SENT_START,)
 
-    def given(self, doc: Doc) -> Given:
-        # `has_annotation` leaves out the first token.
-        values = values_of(doc, self.attributes)
-        return Given(values if values.any() else None)
-
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         for doc, _, starts, present in filled(docs, predictions, given, lambda vocab, labels: _VALUES[labels]):
             if not self.overwrite and present is not None:
                 starts = np.where(present != 0, present, starts)
             doc.from_array([SENT_START], starts)
 
-    def constraints(self) -> Constraints:
-        return with_fixed(unconstrained(len(LABELS)))
-
-    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
-        kinds = super().token_kinds(docs, values)
-        kinds[_first_tokens(docs)] = 1 + LABELS.index(START)
-        return kinds
-
-    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
-        if self.overwrite or not any(doc.has_annotation("SENT_START") for doc in docs):
-            return kinds
-        present = np.concatenate([_sent_starts(doc) for doc in docs])
-        # The first token of a Doc starts a sentence, even if it is annotated otherwise.
-        present[_first_tokens(docs)] = 1
-        kinds[present == -1] = 1 + LABELS.index(INSIDE)
-        kinds[present == 1] = 1 + LABELS.index(START)
-        return kinds
+    @property
+    def kinds(self) -> TokenKinds:
+        return _GivenStarts(self.overwrite)
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold]) -> Gaps:
         found = super().gaps(examples, gold)
@@ -140,49 +117,38 @@ class SenterCodec(ChainCodec):
                 "sentences (spacy convert -n 10, and gold_preproc = false in the reader)"
             )
 
-    def named(self, part: Run, first: int) -> NamedPart:
-        token = first + part.first
-        return NamedPart(token, token + 1, START, part=part)
-
-    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
-        start = self.labels.index(START)
-        return [self.named(Run(token, (start,)), first) for token in np.flatnonzero(y.labels == start).tolist()]
-
-    def item(self, part: NamedPart) -> int:
-        return part.start
-
-    def part_from_query(self, item: Any) -> NamedPart:
-        return NamedPart(item, item + 1, START)
-
-    query_form = "a sentence start: the number of a token"
-
-    def missed(self, mistake: Mistake) -> Any:
-        return mistake.start if mistake.gold == "start" else None
-
-    def listing(self) -> Listing:
-        labels_above, start = super().listing(), (self.labels.index(START),)
-        return lambda values, min_score: [
-            found for found in labels_above(values, min_score) if found[0].labels == start
-        ]
+    @property
+    def parts(self) -> "Starts":
+        return Starts(self.labels, self.labels, self.gold)
 
     def check_label(self, label: Any) -> None:
         if label not in LABELS:
             raise ValueError(f"[{self.name}] a label can only be one of {', '.join(LABELS)}, not {label!r}")
 
-    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        counts, found = [], []
-        for corpus in (train, dev):
-            gold = [self.gold(example).labels for example in corpus.examples]
-            counts.append(label_counts(gold))
-            missing = [sum(label is None for label in labels) for labels in gold]
-            found += check_missing(corpus, missing, "sentence boundaries")
-            if counts[-1] and not any(START in labels[1:] for labels in gold):
-                remedy = (
-                    "there is no boundary to learn or to score: use documents of several sentences (spacy convert -n "
-                    "10), and gold_preproc = false in the reader"
-                )
-                found.append(Issue("error", corpus.name, "examples of more than one sentence", 0, (), remedy))
-        return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
+
+class Starts(Tags):
+    """The tokens that start sentences."""
+
+    query_form = "a sentence start: the number of a token"
+    smallest_doubtful_margin = -1.0
+
+    @staticmethod
+    def listing(values: Any, min_score: float) -> Iterator[tuple[Run, float]]:
+        return (found for found in labels_above(values, min_score) if found[0].labels == (LABELS.index(START),))
+
+    def named(self, part: Run, first: int) -> NamedPart:
+        token = first + part.first
+        return NamedPart(token, token + 1, START, part=part)
+
+    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
+        start = LABELS.index(START)
+        return [self.named(Run(token, (start,)), first) for token in np.flatnonzero(y.labels == start).tolist()]
+
+    def item(self, part: NamedPart) -> int:
+        return part.start
+
+    def from_query(self, item: Any) -> NamedPart:
+        return NamedPart(item, item + 1, START)
 
     def mistakes(self, example: Example) -> list[Mistake]:
         names = {START: "start", INSIDE: "no start"}
@@ -191,6 +157,36 @@ class SenterCodec(ChainCodec):
             (i, names[gold], other) for i, (gold, other) in enumerate(zip(self.gold(example).labels, predicted)) if gold
         ]
         return [Mistake(i, i + 1, gold, other) for i, gold, other in pairs if gold != other]
+
+    def missed(self, mistake: Mistake) -> Any:
+        return mistake.start if mistake.gold == "start" else None
+
+
+class _GivenStarts(TokenKinds):
+    """Tokens of which nothing is known, those inside a sentence, and those that start one, as the first of a Doc does.
+
+    overwrite: existing boundaries are no limits.
+    """
+
+    def __init__(self, overwrite: bool) -> None:
+        super().__init__(len(LABELS))
+        self._overwrite = overwrite
+
+    def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        kinds = super().to_learn(docs, values, gold)
+        kinds[_first_tokens(docs)] = 1 + LABELS.index(START)
+        return kinds
+
+    def to_predict(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        kinds = super().to_predict(docs, values)
+        if self._overwrite or not any(doc.has_annotation("SENT_START") for doc in docs):
+            return kinds
+        present = np.concatenate([_sent_starts(doc) for doc in docs])
+        # The first token of a Doc starts a sentence, even if it is annotated otherwise.
+        present[_first_tokens(docs)] = 1
+        kinds[present == -1] = 1 + LABELS.index(INSIDE)
+        kinds[present == 1] = 1 + LABELS.index(START)
+        return kinds
 
 
 class SsvmSenter(ChainComponent):

@@ -1,6 +1,6 @@
 """`ssvm_tagger`: a tag for each token."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +15,13 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..corpus.reader import same_tokens
-from ..models.chain.codec import ChainGold
-from ..models.protocol import Given
-from ..structures.chain.constraints import Constraints, unconstrained, with_fixed
+from ..models.chain.space import ChainGold, TokenKinds
+from .chain_codec import ChainCodec
 from .chain_component import filled
+from .codec import Given, SavedCodec
 from .factories import component_factory
 from .patterns import Patterns
-from .token_labels import TagCodec, TagComponent
+from .token_labels import TagComponent
 
 DEFAULT_CONFIG = """
 [ssvm_tagger]
@@ -59,7 +59,7 @@ def make_tagger_scorer() -> Callable[..., dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class TaggerCodec(TagCodec):
+class TaggerCodec(ChainCodec):
     """A tag for each token.
 
     attr: the attribute that is set, "tag" or "pos". overwrite: whether existing tags are overwritten; otherwise they
@@ -78,12 +78,8 @@ class TaggerCodec(TagCodec):
         super().__post_init__()
 
     @property
-    def saved(self) -> Mapping[str, Any]:
-        return {"attr": self.attr}
-
-    @property
-    def scoring(self) -> dict[str, Any]:
-        return {"attribute": self.attr}
+    def saved(self) -> SavedCodec:
+        return SavedCodec({"attr": self.attr}, {})
 
     def gold(self, example: Example) -> ChainGold:
         attribute, reference = ATTRIBUTES[self.attr], example.reference
@@ -101,46 +97,56 @@ class TaggerCodec(TagCodec):
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         def values_of_labels(vocab: Vocab, labels: np.ndarray) -> np.ndarray:
-            return np.take(self._values(vocab), labels, axis=0)
+            return np.take(self.values(vocab), labels, axis=0)
 
         for doc, _, values, present in filled(docs, predictions, given, values_of_labels):
             if not self.overwrite and present is not None:
                 values = np.where(present != 0, present, values)
             doc.from_array([ATTRIBUTES[self.attr]], values)
 
-    def constraints(self) -> Constraints:
-        return with_fixed(unconstrained(len(self.labels)))
-
-    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
-        attribute = ATTRIBUTES[self.attr]
-        if self.overwrite or not any(doc.has_annotation(attribute) for doc in docs):
-            return kinds
-        present = np.concatenate([doc.to_array([attribute]).ravel() for doc in docs])
-        values = self._values(docs[0].vocab).ravel()
-        order = np.argsort(values)
-        labels = order[np.searchsorted(values[order], present).clip(max=len(values) - 1)]
-        # Tags that the component does not have stay, too, without an effect on their neighbours.
-        return np.where(values[labels] == present, 1 + labels, kinds).astype(np.int32)
+    @property
+    def kinds(self) -> TokenKinds:
+        return TokenKinds(len(self.labels)) if self.overwrite else _GivenTags(self)
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
         if self.attr == "pos" and label not in COARSE_TAGS:
             raise ValueError(f"[{self.name}] {label!r} is none of the coarse tags that spaCy can store in token.pos")
 
-    def found(self, doc: Doc) -> list[str]:
-        return [getattr(token, f"{self.attr}_") for token in doc]
-
-    def _values(self, vocab: Vocab) -> np.ndarray:
+    def values(self, vocab: Vocab) -> np.ndarray:
         """spaCy's number of each label, uint64 [L, 1]."""
         if self.attr == "pos":
             return np.array([[COARSE_TAGS[label]] for label in self.labels], np.uint64)
         return np.array([[vocab.strings.add(label)] for label in self.labels], np.uint64)
 
 
+class _GivenTags(TokenKinds):
+    """Tokens without a tag, and with each tag."""
+
+    def __init__(self, codec: TaggerCodec) -> None:
+        super().__init__(len(codec.labels))
+        self._attribute, self._values = ATTRIBUTES[codec.attr], codec.values
+
+    def to_predict(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
+        kinds = super().to_predict(docs, values)
+        if not any(doc.has_annotation(self._attribute) for doc in docs):
+            return kinds
+        present = np.concatenate([doc.to_array([self._attribute]).ravel() for doc in docs])
+        tags = self._values(docs[0].vocab).ravel()
+        order = np.argsort(tags)
+        labels = order[np.searchsorted(tags[order], present).clip(max=len(tags) - 1)]
+        # Tags that the component does not have stay, too, without an effect on their neighbours.
+        return np.where(tags[labels] == present, 1 + labels, kinds).astype(np.int32)
+
+
 class SsvmTagger(TagComponent):
     """Sets `token.tag` or `token.pos`; see `TaggerCodec` for its settings."""
 
     codec: TaggerCodec
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """As in `SsvmPipe`; the scorer also gets the attribute."""
+        return super().score(examples, **{"attribute": self.codec.attr, **kwargs})
 
 
 @component_factory(

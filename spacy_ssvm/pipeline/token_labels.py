@@ -1,82 +1,15 @@
 """Components with a label for each token: what tagger, morphologizer and lemmatizer share."""
 
-from abc import abstractmethod
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
 
 from spacy.tokens import Doc
-from spacy.training import Example
 
-from ..corpus.checks.corpora import CorpusData
-from ..corpus.checks.documents import Report, check_labels, check_missing, label_counts
-from ..models.chain.codec import ChainCodec, ChainGold
-from ..models.named_parts import NamedPart
-from ..models.protocol import Mistake
-from ..structures.chain.scored import LabelSequence, Run
 from .chain_component import ChainComponent
-
-
-@dataclass(frozen=True)
-class TokenCodec(ChainCodec):
-    """A codec whose weight labels are the component's labels, one for each token."""
-
-    gold_name: ClassVar[str] = "gold tag"
-    """The name of a token's gold annotation in messages."""
-
-    @abstractmethod
-    def gold(self, example: Example) -> ChainGold: ...
-
-    @property
-    def weight_labels(self) -> tuple[str, ...]:
-        return self.labels
-
-    def named(self, part: Run, first: int) -> NamedPart:
-        token = first + part.first
-        return NamedPart(token, token + 1, self.weight_labels[part.labels[0]], None, part)
-
-    def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
-        return [self.named(Run(token, (label,)), first) for token, label in enumerate(y.labels.tolist())]
-
-    def part_from_query(self, item: Any) -> NamedPart:
-        token, label = item
-        return NamedPart(token, token + 1, label)
-
-    query_form = "a tag: (token, tag)"
-
-    # The second best tag of a token has the negative of the best one's margin, and others have smaller margins.
-    smallest_doubtful_margin = 0.0
-
-    def check_corpora(self, train: CorpusData, dev: CorpusData, listed: Collection[str] | None) -> Report:
-        counts, found = [], []
-        for corpus in (train, dev):
-            gold = [self.gold(example).labels for example in corpus.examples]
-            counts.append(label_counts(gold))
-            missing = [sum(label is None for label in labels) for labels in gold]
-            found += check_missing(corpus, missing, self.gold_name, is_completed=not self.of_tokens)
-        return Report(counts[0], found + check_labels(self, counts[0], counts[1], listed))
-
-
-@dataclass(frozen=True)
-class TagCodec(TokenCodec):
-    """A codec whose labels are tags."""
-
-    @abstractmethod
-    def found(self, doc: Doc) -> Sequence[str]:
-        """The tag of each token of a Doc, empty where it has none."""
-
-    def missed(self, mistake: Mistake) -> Any:
-        return mistake.start, mistake.gold
-
-    def mistakes(self, example: Example) -> list[Mistake]:
-        pairs = enumerate(zip(self.gold(example).labels, self.found(example.predicted)))
-        return [Mistake(i, i + 1, gold, tag) for i, (gold, tag) in pairs if gold and gold != tag]
 
 
 class TagComponent(ChainComponent):
     """A component that gives each token a tag."""
-
-    codec: TagCodec
 
     @overload
     def scored_tags(self, docs: Doc, min_score: float | None = None) -> dict[tuple[int, str], float]: ...

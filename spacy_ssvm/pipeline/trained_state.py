@@ -12,7 +12,6 @@ from ..memory import release
 from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import (
-    Codec,
     DataSet,
     ManyLayouts,
     Predictor,
@@ -26,6 +25,7 @@ from ..solvers.parameters import Correction, Parameters
 from ..training import state_file
 from ..training.first_pass import learnt_first_pass
 from ..training.training import Training
+from .codec import Codec
 
 
 class TrainedState:
@@ -55,13 +55,13 @@ class TrainedState:
     def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "TrainedState":
         """This object, bound to these; the predictor is dropped if one of them has changed."""
         if not (model is self._model and codec is self._codec and settings is self._settings):
-            as_before = codec.weight_labels == self._codec.weight_labels and codec.saved == self._codec.saved
+            as_before = codec.space.labels == self._codec.space.labels
             self._predictor = None
             if model is not self._model or not as_before:
                 self._structured = None
             elif self._structured is not None:
                 # It goes on: it has the names of features that have no weights yet.
-                self._structured.codec, self._structured.settings = codec, settings
+                self._structured.space, self._structured.settings = codec.space, settings
             self._model, self._codec, self._settings = model, codec, settings
         return self
 
@@ -69,7 +69,7 @@ class TrainedState:
     def structured(self) -> StructuredModel:
         """Templates, output space and labels, bound at first use: binding can take a moment."""
         if self._structured is None:
-            self._structured = bind(self._model, self._codec, self._vocab, self._settings)
+            self._structured = bind(self._model, self._codec.space, self._vocab, self._settings)
         return self._structured
 
     @property
@@ -175,7 +175,7 @@ class TrainedState:
         after.has_begun, after.seed, after.gets_parts = self.has_begun, self.seed, self.gets_parts
         if store.has_weights(self._model):
             before = Saved(store.arrays_of(self._model), are_corrected=True)
-            after.structured.store(after.structured.load(self._codec.weight_labels), EXACT, before)
+            after.structured.store(after.structured.load(self._codec.space.labels), EXACT, before)
         return after
 
     def has_state(self) -> bool:
@@ -254,7 +254,7 @@ class TrainedState:
         """The present weights as they will be saved."""
         if self._is_as_saved():
             return self._present()
-        twin = bind(store.twin(self._model), self._codec, self._vocab, self._settings)
+        twin = bind(store.twin(self._model), self._codec.space, self._vocab, self._settings)
         self._put(twin, self._present(), self._settings.packing)
         return twin.load()
 

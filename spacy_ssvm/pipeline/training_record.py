@@ -9,8 +9,8 @@ from typing import Any
 import srsly
 
 from ..features.attributes import ANNOTATION_ATTRIBUTES
-from ..models.protocol import Codec
 from ..training.calibration import rounded
+from .codec import Codec, SavedCodec
 
 INVERSE_TEMPERATURE = "inverse_temperature"
 UNLEARNT = "unlearnt"
@@ -33,13 +33,13 @@ class TrainingRecord:
 
 def written(codec: Codec, record: TrainingRecord) -> dict[str, Any]:
     """The contents of the file."""
-    beta = record.inverse_temperature
+    beta, saved = record.inverse_temperature, codec.saved
     return {
         "labels": list(codec.labels),
         "reads": list(record.reads),
         "labels_are_given": record.labels_are_given,
-        **codec.saved,
-        **codec.notes,
+        **saved.settings,
+        **saved.notes,
         **({} if beta is None else {INVERSE_TEMPERATURE: beta}),
         **({UNLEARNT: list(codec.unlearnt)} if codec.unlearnt else {}),
     }
@@ -77,8 +77,9 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, TrainingRecord]:
     Raises:
         ValueError: `cfg` is not what `written` returns, or names annotation that is unknown.
     """
-    saved, notes = codec.saved, codec.notes
-    expected: Mapping[str, Any] = {"labels": [], "reads": [], "labels_are_given": False, **saved, **notes}
+    saved = codec.saved
+    own = {**saved.settings, **saved.notes}
+    expected: Mapping[str, Any] = {"labels": [], "reads": [], "labels_are_given": False, **own}
     cfg = cfg if isinstance(cfg, dict) else {}
     known = all(type(cfg.get(key)) is type(value) for key, value in expected.items())
     if not known or not all(isinstance(name, str) for name in (*cfg["labels"], *cfg["reads"])):
@@ -92,7 +93,8 @@ def read(cfg: Any, codec: Codec) -> tuple[Codec, TrainingRecord]:
     unlearnt = cfg.get(UNLEARNT, [])
     if not isinstance(unlearnt, list) or not all(label in cfg["labels"] for label in unlearnt):
         raise ValueError("its cfg names labels to learn that are not among its labels")
-    codec = replace(codec, labels=tuple(cfg["labels"]), unlearnt=tuple(unlearnt), **{key: cfg[key] for key in saved})
-    return codec.with_notes(cfg), TrainingRecord(
+    codec = replace(codec, labels=tuple(cfg["labels"]), unlearnt=tuple(unlearnt))
+    restored = codec.restored(SavedCodec(*({key: cfg[key] for key in part} for part in saved)))
+    return restored, TrainingRecord(
         tuple(cfg["reads"]), cfg["labels_are_given"], None if beta is None else rounded(beta)
     )

@@ -10,7 +10,7 @@ from spacy.attrs import ORTH
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..models.protocol import Codec, StructuredModel
+from ..models.protocol import StructuredModel
 from .unreadable import Unreadable
 
 BATCH = 1000
@@ -154,11 +154,11 @@ def _words(doc: Doc) -> bytes:
 class ExampleReader:
     """Reads examples by their numbers in a corpus or batch; those that cannot be read are noted and left out.
 
-    unreadable: notes them.
+    gold: reads the gold annotation of one. unreadable: notes them.
     """
 
-    def __init__(self, codec: Codec, model: StructuredModel, unreadable: Unreadable) -> None:
-        self._codec = codec
+    def __init__(self, gold: Callable[[Example], Any], model: StructuredModel, unreadable: Unreadable) -> None:
+        self._gold = gold
         self._model = model
         self._unreadable = unreadable
 
@@ -176,12 +176,14 @@ class ExampleReader:
             with self._unreadable.leaving_out(number, example):
                 read[number] = self._annotation(example.predicted)
                 known = is_known(example.reference, read[number])
-                gold[number] = None if known else self._codec.gold(example)
+                gold[number] = None if known else self._gold(example)
         return read, gold
 
     def _annotation(self, doc: Doc) -> bytes:
         """The annotation that features and constraints read from a Doc, and that other components can change."""
-        return self._model.reader.read_annotation(doc) + self._codec.read_constraints(doc)
+        constraining = list(self._model.space.constraining)
+        limits = doc.to_array(constraining).tobytes() if constraining else b""
+        return self._model.reader.read_annotation(doc) + limits
 
     def encoded(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], Any]:
         """The numbers of the examples that can be read, and these examples as an encoded batch."""

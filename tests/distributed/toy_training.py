@@ -58,5 +58,5 @@ def weights_of(output: Path, model: str = "model-last") -> bytes:
 def begin(worker: BlockWorker, component: str) -> Layout:
     """Let one worker begin as if it had the whole corpus."""
     survey, codec = worker.survey(component), worker._pipe(component).codec
-    setup = Setup(sorted(codec.labels_to_learn(survey.label_counts)), dict(codec.with_survey(survey).notes), 0)
+    setup = Setup(sorted(survey.labels_to_learn()), dict(codec.with_survey(survey).saved.notes), 0)
     return worker.begin(component, setup, worker.encode(component, setup))

@@ -180,7 +180,7 @@ class Fuzzer:
         arrays = {key: model.get_param(key) for key in model.param_names if model.has_param(key) and key != DIGEST}
         try:
             codec = replace(component.codec, labels=tuple(cfg["labels"]))
-            digest = models._digest(model, arrays, codec.weight_labels)
+            digest = models._digest(model, arrays, codec.space.labels)
         except (AttributeError, KeyError, TypeError, ValueError):
             return
         model.set_param(DIGEST, digest)

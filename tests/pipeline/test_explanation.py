@@ -14,7 +14,7 @@ from spacy.tokens import Doc, Token
 from spacy_ssvm.features.attributes import LEXEME_TEXTS
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.names import Source, feature_name
-from spacy_ssvm.features.word_classes import WordClasses, pack
+from spacy_ssvm.features.word_classes import WordClasses, pack_classes
 
 from .components import OF_TOKENS, learnt
 from .toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser_examples, templates, tree_of
@@ -273,7 +273,7 @@ def test_names_of_features():
             "morph.Case[0]",
         ],
         {},
-        pack({"cluster": {nlp.vocab.strings["Berlin"]: "0110"}}),
+        pack_classes({"cluster": {nlp.vocab.strings["Berlin"]: "0110"}}),
     )
     keys = extractor.reader.read([text], nlp.vocab).keys
     source = Source(text, extractor.reader.attributes, keys, extractor.classes)

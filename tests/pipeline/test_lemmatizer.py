@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.converters import conllu_to_docs
 
-from spacy_ssvm.models.protocol import values_of
+from spacy_ssvm.pipeline.codec import values_of
 from spacy_ssvm.pipeline.lemmas.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
 from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, Endings, KnownLemmas
 from spacy_ssvm.pipeline.lemmas.lemma_lexicon import (

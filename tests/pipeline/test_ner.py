@@ -211,19 +211,19 @@ def test_a_correction_of_what_was_predicted_is_learnt(blocks):
 def test_entities_constrain_tokens_without_a_gold_label():
     """A ruler's entity holds where gold says nothing, and as a whole gives way where gold contradicts a part of it."""
     nlp = learnt("ssvm_ner")
-    codec = nlp.get_pipe("ssvm_ner").codec
+    space = nlp.get_pipe("ssvm_ner").codec.space
+    kinds, numbers = space.kinds, space.numbers()
     tokens = doc(nlp, "a b c d e", ents=["B-PER", "I-PER", "O", "B-GPE", "I-GPE"])
-    preset = tokens.to_array(list(codec.kind_attributes)).reshape(5, -1)
-    numbers = codec.numbers()
+    preset = tokens.to_array(list(kinds.attributes)).reshape(5, -1)
     unknown = np.full(5, -1)
-    open_ones = codec.gold_kinds([tokens], preset, unknown)
+    open_ones = kinds.to_learn([tokens], preset, unknown)
     assert (
         open_ones.tolist()
-        == codec.token_kinds([tokens], preset).tolist()
+        == kinds.to_predict([tokens], preset).tolist()
         == [4 + numbers["B-PER"], 4 + numbers["L-PER"], 0, 4 + numbers["B-GPE"], 4 + numbers["L-GPE"]]
     )
     gold = np.array([numbers["B-PER"], -1, -1, -1, numbers["O"]])
-    assert codec.gold_kinds([tokens], preset, gold).tolist()[1:] == [4 + numbers["L-PER"], 0, 0, 0]
+    assert kinds.to_learn([tokens], preset, gold).tolist()[1:] == [4 + numbers["L-PER"], 0, 0, 0]
 
 
 def test_corrections_of_predictions_are_not_taken_for_changed_annotation():

@@ -79,7 +79,7 @@ def test_annotation_that_is_kept_is_named(factory):
         nlp.update([example], sgd=False)
     component, predicted = nlp.get_pipe(factory), Doc(nlp.vocab, words=WORDS, **PRESET[factory])
     component(predicted)
-    wrong = component.codec.mistakes(Example(predicted, example.reference))
+    wrong = component.codec.parts.mistakes(Example(predicted, example.reference))
     assert [f"token {mistake.start} " in text for text in texts(caught) for mistake in wrong] == [True] * len(wrong)
     assert bool(wrong) == bool(texts(caught))
     if not getattr(component.codec, "overwrite", False) and factory not in ("ssvm_tagger", "ssvm_morphologizer"):

@@ -9,6 +9,7 @@ from spacy.vocab import Vocab
 
 from spacy_ssvm.features import columns
 from spacy_ssvm.features.columns import ColumnReader
+from spacy_ssvm.pipeline.lemmas.edit_scripts import parse_script
 
 from .components import TEXTS, every, learnt
 from .toy import LANG, annotation, annotations, blank, tagger_examples, teach
@@ -82,6 +83,6 @@ def test_what_stands_in_for_a_lemma_is_that_of_the_doc_s_vocabulary():
     codec = lemmatizer.codec
     other = spacy.blank(LANG).vocab
     other[word].norm_ = "other"
-    number = next(n for n, script in enumerate(codec._scripts) if script.apply(word) is None)
+    number = next(n for n, script in enumerate(map(parse_script, codec.labels)) if script.apply(word) is None)
     found = [vocab.strings[codec._lemma_of(vocab.strings.add(word), number, vocab)] for vocab in (other, nlp.vocab)]
     assert found == ["other", "s"]

@@ -69,8 +69,8 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
     without_templates = select(extractor.split.rest, [])
     for batch in minibatch(corpora.bare(nlp.vocab, sentences), nlp.batch_size):
         with step("columns"):
-            columns, types, preset = extractor.reader.read_types(batch, nlp.vocab, pipe.codec.kind_attributes)
-            kinds = pipe.codec.token_kinds(batch, preset)
+            columns, types, preset = extractor.reader.read_types(batch, nlp.vocab, pipe.codec.kinds.attributes)
+            kinds = pipe.codec.kinds.to_predict(batch, preset)
         with step("look-ups"):
             look_up_features(columns, extractor.split.rest, decoder._table)
         label = scorer.labelling(columns, types, kinds, decoder.constraints)
@@ -96,7 +96,7 @@ def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     ((_, pipe),) = nlp.pipeline
     decoder = pipe._predictor()
     reader, split = decoder.extractor.reader, decoder.extractor.split
-    columns, types, _ = reader.read_types(docs, nlp.vocab, pipe.codec.kind_attributes)
+    columns, types, _ = reader.read_types(docs, nlp.vocab, pipe.codec.kinds.attributes)
     _, rows, _ = look_up_features(columns, split.rest, decoder._table)
     n_tokens, n_labels = len(types.ids), len(decoder.constraints.start)
     hits = len(rows) / n_tokens

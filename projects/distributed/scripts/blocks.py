@@ -62,7 +62,7 @@ class Blocks:
         for label in self._pipe.new_labels(survey):
             self._pipe.add_label(label)
         self._pipe.apply_survey(survey)
-        setup = Setup(list(self._pipe.labels), dict(self._pipe.codec.notes), SEED)
+        setup = Setup(list(self._pipe.labels), dict(self._pipe.codec.saved.notes), SEED)
         shared = np.mean(self._ask("encode", [(setup,)] * n_blocks), axis=0)
         layouts = self._ask("begin", [(setup, shared)] * n_blocks)
         self._weights = common(layouts)

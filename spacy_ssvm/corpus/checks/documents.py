@@ -1,14 +1,13 @@
 """Checks for all components: labels, missing annotation, documents and tokens."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 
-from ...models.protocol import Codec
 from ...wording import counted
 from ..reader import same_tokens
 from .corpora import CorpusData, Issue, example_name, issues, place, whole
@@ -27,25 +26,22 @@ class Report(NamedTuple):
     issues: list[Issue]
 
 
-def label_counts(gold: Iterable[Sequence[str | None]]) -> Counter[str]:
-    """The occurrences of each label in the gold labels of some examples."""
-    return Counter(label for labels in gold for label in labels if label is not None)
-
-
-def check_labels(codec: Codec, train: Counter[str], dev: Counter[str], listed: Collection[str] | None) -> list[Issue]:
-    """Issues of the labels; listed: the labels in [initialize], or None."""
+def check_labels(
+    name: str, labels: Collection[str], train: Counter[str], dev: Counter[str], listed: Collection[str] | None
+) -> list[Issue]:
+    """Issues of the labels. name, labels: of the component. listed: the labels in [initialize], or None."""
     if not train:
         remedy = "annotate the corpus, or remove the component"
         return [Issue("error", "train", "labels", 0, (), remedy)]
     all_issues = []
     if listed is not None:
-        known = {*codec.labels, *listed}
+        known = {*labels, *listed}
         all_issues += issues(
             "error",
             "train",
             "labels that initialize is not given",
             _counted(train, train.keys() - known),
-            f"their tokens count as not annotated: add them to [initialize.components.{codec.name}.labels]",
+            f"their tokens count as not annotated: add them to [initialize.components.{name}.labels]",
         )
         all_issues += issues(
             "warning",

@@ -7,7 +7,7 @@ import numpy as np
 from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.tokens import Doc
 
-from ...models.tree.codec import TreeGold
+from ...models.tree.space import TreeGold
 from ...structures import UNKNOWN
 from .corpora import CorpusData, Issue, example_name, issues, place, whole
 

@@ -18,6 +18,7 @@ from ...features.index import Columns, Program, table_of
 from ...structures.chain.constraints import unconstrained
 from ..protocol import DIGEST_SIZE
 from .encoded import EncodedChains
+from .space import ChainSpace
 from .type_scores import TypeScores
 from .weights import ChainWeights
 
@@ -137,3 +138,8 @@ class SeenLabels:
                 labels[first:end] = self.jackknifed[digest]
         self.first_pass.write_labels(columns, labels)
         return columns
+
+
+def label_names(space: ChainSpace) -> list[str]:
+    """The names of the labels of a first pass: those of the component, and that of tokens without one of them."""
+    return list(dict.fromkeys(space.names))

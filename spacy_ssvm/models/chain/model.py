@@ -20,13 +20,13 @@ from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
 from .by_use import split
-from .codec import ChainCodec, ChainGold
 from .data_set import ChainSet
 from .encoded import EncodedChains
 from .factors import FeatureNames
 from .feature_rows import FeatureRows
-from .first_pass import LabelExamples, LabelFirstPass, LearntLabels, SeenLabels
+from .first_pass import LabelExamples, LabelFirstPass, LearntLabels, SeenLabels, label_names
 from .predictor import ChainPredictor
+from .space import ChainGold, ChainSpace
 from .start_weights import StartWeights, no_start_weights, seen_of, with_others
 from .weights import ChainWeights
 
@@ -34,9 +34,9 @@ from .weights import ChainWeights
 class ChainModel:
     """A `StructuredModel`: a weight for each feature and label, and one for each transition between labels."""
 
-    def __init__(self, model: Model, codec: ChainCodec, vocab: Vocab, settings: Settings) -> None:
-        self.codec = codec
-        self.labels = codec.weight_labels
+    def __init__(self, model: Model, space: ChainSpace, vocab: Vocab, settings: Settings) -> None:
+        self.space = space
+        self.labels = space.labels
         self._model = model
         self._vocab = vocab
         self.settings = settings
@@ -56,11 +56,11 @@ class ChainModel:
 
     def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> EncodedChains:
         docs = [example.predicted for example in examples]
-        columns, _, values = self.reader.read_types(docs, self._vocab, self.codec.kind_attributes)
-        numbers = self.codec.numbers()
+        columns, _, values = self.reader.read_types(docs, self._vocab, self.space.kinds.attributes)
+        numbers = self.space.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
-        kinds = self.codec.gold_kinds(docs, values, annotated)
-        self.codec.write_columns(docs, values, kinds, self.reader.by_name(columns))
+        kinds = self.space.kinds.to_learn(docs, values, annotated)
+        self.space.kinds.write_columns(docs, values, kinds, self.reader.by_name(columns))
         forbidden = [
             [
                 (first, np.array([numbers[label] for label in run], np.int32))
@@ -70,13 +70,15 @@ class ChainModel:
             for found in gold
         ]
         self._add_names(docs, columns)
-        return EncodedChains(columns, annotated, kinds, self.codec.costs()[annotated], forbidden)
+        return EncodedChains(columns, annotated, kinds, self.space.costs()[annotated], forbidden)
 
     def first_pass_examples(self, batches: Sequence[EncodedChains]) -> LabelExamples | None:
         first_pass = self.extractor.first_pass
         if first_pass is None:
             return None
-        columns, label_of = join_columns([batch.columns for batch in batches]), self.codec.first_pass_labels()
+        columns = join_columns([batch.columns for batch in batches])
+        numbers = {name: number for number, name in enumerate(label_names(self.space))}
+        label_of = np.array([numbers[name] for name in self.space.names], np.int32)
         labels = np.append(label_of, np.int32(-1))[np.concatenate([batch.annotated for batch in batches])]
         digests = [digest for batch in batches for digest in batch.digests()]
         n_labels = int(label_of.max()) + 1
@@ -129,7 +131,7 @@ class ChainModel:
 
     def predictor(self, weights: ChainWeights) -> ChainPredictor:
         first_pass = None if weights.first_pass is None else self._first_pass(weights.first_pass)
-        return ChainPredictor(self.extractor, self.codec, weights, self._vocab, first_pass)
+        return ChainPredictor(self.extractor, self.space, weights, self._vocab, first_pass)
 
     def store(self, weights: ChainWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
         files.store(self._model, weights, self.labels, packing, saved)
@@ -152,20 +154,21 @@ class ChainModel:
         seen_labels: SeenLabels | None = None,
     ) -> ChainSet:
         rows = FeatureRows(self.extractor.program, table, len(self.labels), earlier)
-        return ChainSet(rows, self.codec.constraints(), seen_labels, self.codec.of_tokens)
+        return ChainSet(rows, self.space.kinds.constraints(), seen_labels, self.space.of_tokens)
 
     def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> SeenLabels | None:
         """Those of a first pass with these weights. notes: of `SeenLabels.notes`."""
         return None if weights is None else SeenLabels.resumed(self._first_pass(weights), notes)
 
     def _first_pass(self, weights: ChainWeights) -> LabelFirstPass:
-        names = self.codec.first_pass_names()[: len(weights.transitions)]
+        names = label_names(self.space)[: len(weights.transitions)]
         return LabelFirstPass(self.extractor, weights, names, self._vocab)
 
     def _has_new_labels(self, is_new: np.ndarray) -> bool:
         """Whether a label of the component has no weight: it was added since. is_new: of weight labels."""
-        learnt = {self.codec.label_of(label) for label, new in zip(self.labels, is_new) if not new}
-        return any(self.codec.label_of(label) not in learnt for label in self.labels)
+        owners = self.space.owners.values()
+        learnt = {owner for owner, new in zip(owners, is_new) if not new}
+        return any(owner not in learnt for owner in owners)
 
     @cached_property
     def _names(self) -> Any:

@@ -16,12 +16,12 @@ from ...structures.chain.constraints import Constraints, broken, first_fixed, li
 from ...structures.chain.scored import ChainScores, TransitionScores
 from ...structures.contradiction import Contradiction
 from ..named_parts import ScoredSequence
-from .codec import ChainCodec
 from .factors import ChainFeatures, FiredFeatures
 from .first_pass import LabelFirstPass
 from .many_label_scores import ManyLabelScores
 from .many_labels import has_many_labels
 from .scores import add_attributes
+from .space import ChainSpace
 from .sparse_rows import dense, taken
 from .token_scores import TokenScores
 from .type_scores import TypeScores
@@ -31,14 +31,14 @@ from .weights import ChainWeights
 class ChainPredictor:
     """A `Predictor`: the best label sequence of each Doc.
 
-    extractor: templates and reader. codec: the source of constraints. weights: to predict with. vocab: the component's.
+    extractor: templates and reader. space: labels and constraints. weights: to predict with. vocab: the component's.
     first_pass: with its weights, if there is one.
     """
 
     def __init__(
         self,
         extractor: Extractor,
-        codec: ChainCodec,
+        space: ChainSpace,
         weights: ChainWeights,
         vocab: Vocab,
         first_pass: LabelFirstPass | None = None,
@@ -46,8 +46,8 @@ class ChainPredictor:
         self.extractor = extractor
         self._vocab = vocab
         self.weights = weights
-        self._codec = codec
-        self._possible = codec.constraints()
+        self._space = space
+        self._possible = space.kinds.constraints()
         self.constraints = self._preferred(self._possible)
         self._table = table_of(weights.keys, weights.hash_bits)
         self._first_pass = first_pass
@@ -66,7 +66,7 @@ class ChainPredictor:
         columns, (sequences,) = self._scores([doc])
         # Names are read later, when the Doc may have changed.
         fired = FiredFeatures(doc.copy(), self.extractor, columns, partial(self.contributions, columns))
-        labels, transitions = self._codec.weight_labels, self._between.transitions
+        labels, transitions = self._space.labels, self._between.transitions
         return [(sequence, ChainFeatures(fired, sequence.first, transitions, labels)) for sequence in sequences]
 
     def forget_types(self) -> None:
@@ -77,24 +77,23 @@ class ChainPredictor:
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Types, np.ndarray, Constraints]:
         """Columns, word types, the kinds of tokens, int32 [T], and the constraints, which have a row for each kind."""
-        codec = self._codec
-        columns, types, values = self.extractor.reader.read_types(docs, self._vocab, codec.kind_attributes)
-        kinds = codec.kept(docs, codec.token_kinds(docs, values))
-        codec.write_columns(docs, values, kinds, self.extractor.reader.by_name(columns))
-        if not codec.patterns:
+        reader, of_tokens, patterns = self.extractor.reader, self._space.kinds, self._space.patterns
+        columns, types, values = reader.read_types(docs, self._vocab, of_tokens.attributes)
+        kinds = of_tokens.to_predict(docs, values)
+        of_tokens.write_columns(docs, values, kinds, reader.by_name(columns))
+        if not patterns:
             return columns, types, kinds, self.constraints
         free = kinds < first_fixed(self._possible)
-        constraints, kinds = limited(self._possible, kinds, *codec.patterns.allowed(docs, codec.named_labels(), free))
+        constraints, kinds = limited(self._possible, kinds, *patterns.allowed(docs, self._space.names, free))
         return columns, types, kinds, self._preferred(constraints)
 
     def _preferred(self, constraints: Constraints) -> Constraints:
         """Constraints without labels that are not learnt yet where there are others."""
-        codec = self._codec
-        if not codec.unlearnt:
+        unlearnt = self._space.unlearnt
+        if not unlearnt:
             return constraints
-        labels = enumerate(codec.weight_labels)
-        unlearnt = [number for number, label in labels if codec.label_of(label) in codec.unlearnt]
-        return without(constraints, np.array(unlearnt, np.int64))
+        numbers = [number for number, owner in enumerate(self._space.owners.values()) if owner in unlearnt]
+        return without(constraints, np.array(numbers, np.int64))
 
     def _scores(self, docs: Sequence[Doc]) -> tuple[Columns, list[list[ScoredSequence]]]:
         """The columns of the Docs, and each Doc's sequences, within the limits set by Docs and patterns."""
@@ -106,7 +105,7 @@ class ChainPredictor:
         scores, between = self._scorer.scores(columns, types, kinds, allowed), self._between
         found = []
         for first, end in pairwise(columns.starts.tolist()):
-            starts = range(first, end) if self._codec.of_tokens else [first]
+            starts = range(first, end) if self._space.of_tokens else [first]
             bounds = pairwise([*starts, end])
             found.append([ScoredSequence(at - first, ChainScores(scores[at:to], between)) for at, to in bounds])
         return columns, found
@@ -142,7 +141,7 @@ class ChainPredictor:
     def _new_scorer(self) -> TokenScores | ManyLabelScores | TypeScores:
         extractor, weights = self.extractor, self.weights
         # Few tokens of a word type may be read if each is a chain: sums for a type do not pay there.
-        if self._codec.of_tokens:
+        if self._space.of_tokens:
             return TokenScores(extractor.program, self._table, weights.rows, self.constraints)
         if has_many_labels(self.constraints):
             return ManyLabelScores(extractor.program, self._table, weights, self.constraints)

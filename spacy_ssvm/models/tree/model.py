@@ -18,10 +18,10 @@ from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
 from .candidates import SIZES, ArcFirstPass, HeadExamples
-from .codec import TreeCodec, TreeGold
 from .data import STRUCTURES, Shape, dimension, n_rows
 from .data_set import EncodedTrees, TreeSet, cut
 from .predictor import TreePredictor
+from .space import TreeGold, TreeSpace
 from .weights import TreeWeights
 
 FIRST_PASS_LENGTH = 100
@@ -36,9 +36,9 @@ MAX_HEADS = 32
 class TreeModel:
     """A `StructuredModel`: a weight for each hashed feature of arcs and arc pairs, and a block for label features."""
 
-    def __init__(self, model: Model, codec: TreeCodec, vocab: Vocab, settings: Settings) -> None:
-        self.codec = codec
-        self.labels = codec.weight_labels
+    def __init__(self, model: Model, space: TreeSpace, vocab: Vocab, settings: Settings) -> None:
+        self.space = space
+        self.labels = space.labels
         self._model = model
         self._vocab = vocab
         self.settings = settings
@@ -50,13 +50,13 @@ class TreeModel:
         arcs, labels, first_pass = (attributes[name] for name in ("arcs", "label_arcs", "first_pass"))
         return ArcExtractor(arcs, labels, first_pass, attributes.get("gazetteers", {}), attributes["clusters"])
 
-    @cached_property
+    @property
     def shape(self) -> Shape:
         """The sizes of the weight vector, and the kind of trees."""
         attributes = self._model.attrs
         structure = STRUCTURES[attributes["structure"], attributes["order"]]
         bits = attributes["hash_bits"], attributes["label_hash_bits"]
-        return Shape(len(self.labels), *bits, structure, self.codec.multi_root)
+        return Shape(len(self.labels), *bits, structure, self.space.multi_root)
 
     @property
     def reader(self) -> ColumnReader:
@@ -108,7 +108,7 @@ class TreeModel:
 
     def predictor(self, weights: TreeWeights) -> TreePredictor:
         first_pass = self._first_pass(weights.first_pass)
-        return TreePredictor(self.extractor, self.codec, self.shape, first_pass, weights, self._vocab)
+        return TreePredictor(self.extractor, self.space, self.shape, first_pass, weights, self._vocab)
 
     def store(self, weights: TreeWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
         files.store(self._model, weights, self.labels, packing, saved)

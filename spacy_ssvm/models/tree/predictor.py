@@ -19,25 +19,25 @@ from ...structures.tree.parts import LOOPY, UNKNOWN, has_grandparents, has_sibli
 from ...structures.tree.scored import TreeScores
 from ..named_parts import ScoredSequence
 from .candidates import ArcFirstPass
-from .codec import TreeCodec
 from .data import Shape, Trees, WeightVector, masked_in_steps
-from .factors import TreeFeatures
+from .factors import ArcNames, TreeFeatures
 from .oracles import DecodedTrees, decode
 from .scores import add_grandparents, add_siblings, score_labelled_arcs
+from .space import TreeSpace
 from .weights import TreeWeights
 
 
 class TreePredictor:
     """A `Predictor`: for each Doc, the head of each token, int64 [tokens], as a token of the Doc, and its label, int32.
 
-    extractor: templates and reader. codec: splits Docs into sentences and limits their trees. shape: that of the trees.
+    extractor: templates and reader. space: splits Docs into sentences and limits their trees. shape: that of the trees.
     first_pass: selects the candidates. weights: to predict with. vocab: the component's.
     """
 
     def __init__(
         self,
         extractor: ArcExtractor,
-        codec: TreeCodec,
+        space: TreeSpace,
         shape: Shape,
         first_pass: ArcFirstPass,
         weights: TreeWeights,
@@ -48,7 +48,7 @@ class TreePredictor:
         self.shape = shape
         self.weights = weights
         self._steps = masked_in_steps(weights.trees, 1 << shape.arc_bits)
-        self._codec = codec
+        self._space = space
         self._first_pass = first_pass
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[tuple[np.ndarray, np.ndarray]]]:
@@ -90,7 +90,7 @@ class TreePredictor:
 
     def explained(self, doc: Doc) -> list[tuple[ScoredSequence, TreeFeatures]]:
         trees, scores = self._scores([doc])
-        extractor, weights, names = self.extractor, self._steps, self._codec.names()
+        extractor, weights, names = self.extractor, self._steps, ArcNames(self._space.labels, self._space.unnamed)
         # Names are read later, when the Doc may have changed.
         source = Source(doc.copy(), extractor.reader.attributes, trees.columns.keys, extractor.classes)
         return [
@@ -105,7 +105,7 @@ class TreePredictor:
         """The sentences of Docs, none of empty ones, and their scores, within the limits set by Docs and patterns."""
         if self.shape.structure == LOOPY:
             raise ValueError(
-                f"[{self._codec.name}] non-projective trees of order 2 are decoded approximately, without the k best "
+                f"[{self._space.name}] non-projective trees of order 2 are decoded approximately, without the k best "
                 "trees and without margins: use order 1, or projective trees"
             )
         columns, limits = self._read(docs)
@@ -114,8 +114,8 @@ class TreePredictor:
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Limits | None]:
         columns, _, sent_start = self.extractor.reader.read_types(docs, self._vocab, [SENT_START])
-        columns = columns._replace(starts=self._codec.sentences(docs, columns.starts, sent_start[:, 0]))
-        return columns, self._codec.limits(docs, columns.starts)
+        columns = columns._replace(starts=self._space.sentences(docs, columns.starts, sent_start[:, 0]))
+        return columns, self._space.limits(docs, columns.starts)
 
     def _trees(self, columns: Columns, limits: Limits | None) -> Trees:
         """The sentences without gold trees, with the arcs that the first pass keeps and the limits allow."""

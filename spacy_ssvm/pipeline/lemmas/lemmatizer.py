@@ -3,34 +3,32 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from itertools import chain, groupby
+from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from spacy.attrs import LEMMA, ORTH, POS
 from spacy.language import Language
-from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ...corpus.reader import same_tokens
-from ...features.attributes import KNOWN_SCRIPTS
 from ...features.hashing import mixed
-from ...features.vocabularies import text_of
-from ...models.chain.codec import ChainGold
-from ...models.protocol import Given, Mistake, values_of
-from ...structures import FORBIDDEN
-from ...structures.chain.constraints import Constraints, unconstrained, with_fixed
+from ...inspect.parts import Mistake
+from ...models.chain.space import ChainGold
+from ..chain_codec import ChainCodec
 from ..chain_component import ChainComponent
+from ..codec import Gaps, Given, SavedCodec, Warn, values_of
 from ..factories import component_factory
 from ..patterns import Patterns
-from ..token_labels import TokenCodec
-from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
-from .known_lemmas import Candidates, Endings, KnownLemmas
+from ..tags import Tags
+from .edit_scripts import parse_script, script_of
+from .known_lemmas import KnownLemmas
 from .lemma_lexicon import READ, LemmaLexicon, known_entries
+from .script_kinds import MAX_WORDS, ScriptKinds, scripts_of
 from .word_survey import WordSurvey
 
 if TYPE_CHECKING:
@@ -62,14 +60,10 @@ BACKOFF = ("orth", "lower", "norm")
 """The attributes of words that can stand in for a lemma."""
 NO_LEMMA = "_"
 """The sign for a missing lemma in CoNLL-U files."""
-MAX_WORDS = 1 << 18
-"""Words whose scripts or lemmas are remembered."""
-CODECS = 16
-"""Tuples of labels of which is remembered what follows from them alone."""
 
 
 @dataclass(frozen=True)
-class LemmatizerCodec(TokenCodec):
+class LemmatizerCodec(ChainCodec):
     """A lemma for each token; labels are edit scripts, see `edit_scripts`.
 
     backoff: the attribute that is the lemma of a token to which no script applies, "orth", "lower" or "norm"; None for
@@ -105,11 +99,8 @@ class LemmatizerCodec(TokenCodec):
         forms = [token.text for token in example.predicted]
         return ChainGold([_label(form, lemma) for form, lemma in zip(forms, _lemmas(example))])
 
-    def labels_to_learn(self, counts: Counter[str]) -> set[str]:
-        return {label for label, count in counts.items() if count >= self.min_tree_freq}
-
     def survey(self, examples: Iterable[Example], gold: Sequence[ChainGold]) -> "WordSurvey":
-        survey = WordSurvey(len(gold), self.label_counts(gold))
+        survey = WordSurvey(len(gold), self.label_counts(gold), min_count=self.min_tree_freq)
         for example, found in zip(examples, gold):
             words = zip(example.predicted, _lemmas(example), found.labels)
             survey.pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
@@ -137,99 +128,21 @@ class LemmatizerCodec(TokenCodec):
         unchanged = lexicon is self.lexicon and lemmas is self.lemmas
         return self if unchanged else replace(self, lexicon=lexicon, lemmas=lemmas)
 
-    @property
-    def notes(self) -> Mapping[str, str]:
-        return {"lexicon": self.lexicon.packed, "lemmas": self.lemmas.packed}
+    def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
+        frequent = {label: count for label, count in gaps.labels.items() if count >= self.min_tree_freq}
+        super().report_gaps(gaps._replace(labels=Counter(frequent)), warn)
 
-    def with_notes(self, notes: Mapping[str, Any]) -> "Self":
+    @property
+    def saved(self) -> SavedCodec:
+        return SavedCodec({}, {"lexicon": self.lexicon.packed, "lemmas": self.lemmas.packed})
+
+    def restored(self, saved: SavedCodec) -> "Self":
+        notes = saved.notes
         return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
 
-    # Limits
-
-    def constraints(self) -> Constraints:
-        limits = np.where(self._limits.allowed, 0.0, FORBIDDEN)
-        return with_fixed(unconstrained(len(self.labels))._replace(token=limits))
-
-    @property
-    def kind_attributes(self) -> tuple[int, ...]:
-        return READ
-
-    def token_kinds(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
-        kinds = self._kinds_of_forms(docs, values)
-        known = self.lexicon.look_up(values)
-        rows = np.append(self._limits.of_sets, -1)[known]
-        return np.where(rows >= 0, rows, kinds).astype(np.int32)
-
-    def gold_kinds(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        return self._kinds_of_forms(docs, values)
-
-    def kept(self, docs: Sequence[Doc], kinds: np.ndarray) -> np.ndarray:
-        if self.overwrite or not any(doc.has_annotation("LEMMA") for doc in docs):
-            return kinds
-        kinds, numbers = kinds.copy(), self.numbers()
-        for place, token in enumerate(chain.from_iterable(docs)):
-            if token.lemma:
-                # Lemmas whose script is no label stay, too.
-                label = numbers.get(str(script_of(token.text, token.lemma_)))
-                kinds[place] = kinds[place] if label is None else len(self._limits.allowed) + label
-        return kinds
-
-    def _kinds_of_forms(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
-        """The kind of each token by what applies to its form, int32 [T]."""
-        orths, places = np.unique(values[:, 0], return_inverse=True)
-        if not docs:
-            return np.zeros(0, np.int32)
-        known = self._known_kinds
-        if len(known) > MAX_WORDS:
-            known.clear()
-        kinds, limits = [], _form_limits(self.labels)
-        for orth in orths.tolist():
-            if orth not in known:
-                known[orth] = limits.of_form(text_of(orth, docs))
-            kinds.append(known[orth])
-        return np.array(kinds, np.int32)[places.ravel()]
-
-    def write_columns(
-        self, docs: Sequence[Doc], values: np.ndarray, kinds: np.ndarray, columns: Mapping[str, np.ndarray]
-    ) -> None:
-        marked = [columns[name] for name in KNOWN_SCRIPTS if name in columns]
-        tokens = np.arange(len(kinds))
-        if (kinds >= len(_form_limits(self.labels).allowed)).any():  # never in training
-            tokens = np.flatnonzero(kinds < len(self._limits.allowed))
-        if not marked or not len(tokens):
-            return
-        known = self._known_scripts
-        if len(known) > MAX_WORDS:
-            known.clear()
-        orths, places = np.unique(values[tokens, 0], return_inverse=True)
-        rows = np.zeros((len(orths), len(KNOWN_SCRIPTS)), np.uint64)
-        for row, orth in zip(rows, orths.tolist()):
-            if orth not in known:
-                found = self._candidates.of_form(text_of(orth, docs), len(KNOWN_SCRIPTS))
-                known[orth] = [int(get_string_id(self.labels[number])) for number in found]
-            row[: len(known[orth])] = known[orth]
-        for number, column in enumerate(marked):
-            column[tokens] = rows[places.ravel(), number]
-
     @cached_property
-    def _known_scripts(self) -> dict[int, list[int]]:
-        return {}
-
-    @cached_property
-    def _candidates(self) -> Candidates:
-        return Candidates(_endings(self.labels), self.lemmas)
-
-    @cached_property
-    def _known_kinds(self) -> dict[int, int]:
-        return {}
-
-    @property
-    def _scripts(self) -> list[EditScript | WholeForm]:
-        return _scripts(self.labels)
-
-    @cached_property
-    def _limits(self) -> "ScriptLimits":
-        return ScriptLimits(self.labels, self.lexicon)
+    def kinds(self) -> ScriptKinds:  # type: ignore[override]  # kept: it remembers words
+        return ScriptKinds(self.labels, self.lexicon, self.lemmas, self.overwrite)
 
     # Predictions
 
@@ -253,9 +166,10 @@ class LemmatizerCodec(TokenCodec):
 
     def _lemmas_of(self, values: np.ndarray, labels: np.ndarray, vocab: Vocab) -> np.ndarray:
         """spaCy's numbers of the lemmas, uint64 [T, 1]. values: uint64 [T, 4], of READ. labels: int32 [T]."""
-        if self._limits.unlabelled.any():
+        unlabelled = self.kinds.limits.unlabelled
+        if unlabelled.any():
             known = self.lexicon.look_up(values)
-            labels = np.where(np.append(self._limits.unlabelled, False)[known], -1 - known, labels)
+            labels = np.where(np.append(unlabelled, False)[known], -1 - known, labels)
         pairs = np.stack([values[:, 0], labels.astype(np.uint64)], axis=1)
         _, chosen, places = np.unique(mixed(pairs), return_index=True, return_inverse=True)
         found = [self._lemma_of(int(values[token, 0]), int(labels[token]), vocab) for token in chosen]
@@ -268,7 +182,9 @@ class LemmatizerCodec(TokenCodec):
         if lemma is None:
             if len(self._known_lemmas) > MAX_WORDS:
                 self._known_lemmas.clear()
-            script = self._scripts[number] if number >= 0 else parse_script(self.lexicon.scripts[-1 - number][0])
+            script = (
+                scripts_of(self.labels)[number] if number >= 0 else parse_script(self.lexicon.scripts[-1 - number][0])
+            )
             lemma = script.apply(vocab.strings[orth])
             if lemma is None:
                 # What one vocabulary knows of a word need not hold in another one.
@@ -280,10 +196,11 @@ class LemmatizerCodec(TokenCodec):
     def _known_lemmas(self) -> dict[tuple[int, int], str]:
         return {}
 
-    # Parts
+    # Labels
 
-    gold_name = "gold lemma"
-    query_form = "an edit script: (token, script)"
+    @property
+    def parts(self) -> "LemmaScripts":
+        return LemmaScripts(self.labels, self.labels, self.gold)
 
     def check_label(self, label: Any) -> None:
         super().check_label(label)
@@ -291,6 +208,12 @@ class LemmatizerCodec(TokenCodec):
             parse_script(label)
         except ValueError as error:
             raise ValueError(f"[{self.name}] {error}") from None
+
+
+class LemmaScripts(Tags):
+    """The edit scripts of tokens. Mistakes are those of lemmas, which different scripts can make."""
+
+    query_form = "an edit script: (token, script)"
 
     def mistakes(self, example: Example) -> list[Mistake]:
         pairs = enumerate(zip(_lemmas(example), example.predicted))
@@ -300,86 +223,8 @@ class LemmatizerCodec(TokenCodec):
             if _label(token.text, gold) is not None and gold != token.lemma_
         ]
 
-
-class FormLimits:
-    """The scripts that a form may have, as kinds: by length and case, and by the form where a script is for it alone.
-
-    A case that gives a form which an earlier one gives, too, is left out: every lemma has one script.
-
-    allowed: bool [K, L].
-    """
-
-    def __init__(self, labels: tuple[str, ...]) -> None:
-        scripts = _scripts(labels)
-        removed = [s.n_prefix + s.n_suffix if isinstance(s, EditScript) else 0 for s in scripts]
-        self._longest = max(removed, default=0) + 1
-        is_whole = np.array([isinstance(script, WholeForm) for script in scripts], np.bool_)
-        names = list(CASES)
-        cases = np.array([names.index(script.case) for script in scripts], np.int64)
-        rows = []
-        for length in range(1, self._longest + 1):
-            for mask in range(1 << len(names)):
-                rows.append(~is_whole & (np.array(removed, np.int64) < length) & (mask >> cases & 1).astype(np.bool_))
-        self._wholes: dict[tuple[str, str], int] = {}
-        for number, script in enumerate(scripts):
-            if isinstance(script, WholeForm):
-                key = script.case, script.form
-                if key not in self._wholes:
-                    self._wholes[key] = len(rows)
-                    rows.append(~is_whole & (np.array(removed, np.int64) < len(script.form)))
-                rows[self._wholes[key]][number] = True
-        self.allowed = np.array(rows, np.bool_).reshape(len(rows), len(labels))
-
-    def of_form(self, form: str) -> int:
-        """The kind of a form."""
-        cases = distinct_cases(form)
-        for case in cases:
-            row = self._wholes.get((case, CASES[case](form)))
-            if row is not None:
-                return row
-        mask = sum(1 << place for place, case in enumerate(CASES) if case in cases)
-        return (min(len(form), self._longest) - 1) * (1 << len(CASES)) + mask
-
-
-class ScriptLimits:
-    """The scripts that tokens may have, as kinds of tokens: those of `FormLimits`, then those of sets of the lexicon.
-
-    allowed: bool [K, L]. of_sets: int64 [S], the kind of each set of the lexicon, −1 where none of its scripts is a
-    label; single labels are the kinds that `with_fixed` adds. unlabelled: bool [S], whether none of them is a label.
-    """
-
-    def __init__(self, labels: tuple[str, ...], lexicon: LemmaLexicon) -> None:
-        rows = list(_form_limits(labels).allowed)
-        numbers = {label: number for number, label in enumerate(labels)}
-        of_sets = []
-        for members in lexicon.scripts:
-            found = [numbers[script] for script in members if script in numbers]
-            if len(found) > 1:
-                rows.append(np.isin(np.arange(len(labels)), found))
-            of_sets.append((len(rows) - 1 if len(found) > 1 else -2 - found[0]) if found else -1)
-        # What no script applies to is left to the setting `backoff`.
-        self.allowed = np.array([row if row.any() else ~row for row in rows], np.bool_).reshape(len(rows), len(labels))
-        sets = np.array(of_sets, np.int64)
-        self.of_sets = np.where(sets < -1, len(rows) - 2 - sets, sets)
-        self.unlabelled = sets == -1
-
-
-# Each update makes another codec, mostly with the same labels.
-
-
-@lru_cache(maxsize=CODECS)
-def _scripts(labels: tuple[str, ...]) -> list[EditScript | WholeForm]:
-    return [parse_script(label) for label in labels]
-
-
-@lru_cache(maxsize=CODECS)
-def _form_limits(labels: tuple[str, ...]) -> FormLimits:
-    return FormLimits(labels)
-
-
-@lru_cache(maxsize=CODECS)
-def _endings(labels: tuple[str, ...]) -> Endings:
-    return Endings(_scripts(labels))
+    def missed(self, mistake: Mistake) -> None:
+        return None
 
 
 def _lemmas(example: Example) -> list[str]:

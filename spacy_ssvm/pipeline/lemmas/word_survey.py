@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...models.protocol import Survey
+from ..codec import Survey
 from .lemma_lexicon import LEARNT, READ, keys_of, only
 
 MIN_SHARE = 0.01
@@ -18,12 +18,14 @@ class WordSurvey(Survey):
     """A survey that notes words, too.
 
     scripts: how often each word has each script; a word is its values of `lemma_lexicon.READ`. pairs: of form and
-    lemma. read: the places in READ of attributes that words have.
+    lemma. read: the places in READ of attributes that words have. min_count: how often a script must occur to be
+    learnt, unless it is one of corrections.
     """
 
     scripts: dict[tuple[int, ...], Counter[str]] = field(default_factory=dict)
     pairs: set[tuple[str, str]] = field(default_factory=set)
     read: set[int] = field(default_factory=set)
+    min_count: int = 1
 
     def add(self, others: Survey) -> None:
         super().add(others)
@@ -32,6 +34,10 @@ class WordSurvey(Survey):
             self.scripts.setdefault(word, Counter()).update(counts)
         self.pairs |= others.pairs
         self.read |= others.read
+
+    def labels_to_learn(self) -> set[str]:
+        min_count = 1 if self.of_corrections else self.min_count
+        return {label for label, count in self.label_counts.items() if count >= min_count}
 
     def known(self, read: Collection[int]) -> dict[int, set[str]]:
         """The scripts of each word, without those that are errors of annotation rather than other lemmas, by keys that

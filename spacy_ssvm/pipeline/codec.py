@@ -1,0 +1,191 @@
+"""The protocol between a component and its annotation: a *codec* reads gold annotation and writes predictions."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..inspect.parts import AnnotationParts
+from ..models.protocol import OutputSpace
+from .patterns import Patterns
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+AnyCodec = TypeVar("AnyCodec", bound="Codec")
+Warn = Callable[[str], None]
+"""Issues a warning in the name of a component."""
+
+
+class Gaps(NamedTuple):
+    """Counts of what is missing, contradictory or not learnt in gold annotation, summed up over the parts of a corpus.
+
+    counts: of tokens, examples and others, by names of the codec's; "unknown" is what is not annotated. labels: how
+    often the component's occur. named: the names of the examples in which something is wrong or unknown, by the same
+    names.
+    """
+
+    counts: Counter[str]
+    labels: Counter[str]
+    named: dict[str, list[str]]
+
+    def add(self, others: "Gaps") -> None:
+        """Add the gaps of the next part."""
+        self.counts.update(others.counts)
+        self.labels.update(others.labels)
+        for name, examples in others.named.items():
+            self.named.setdefault(name, []).extend(examples)
+
+    def wrong(self) -> "Gaps":
+        """Gaps that are wrong, without what is only missing."""
+        named = {name: examples for name, examples in self.named.items() if name != "unknown"}
+        return Gaps(Counter({name: self.counts[name] for name in named}), Counter(), named)
+
+
+@dataclass
+class Survey:
+    """A survey of a component's labels in examples, before any is encoded; several surveys add up.
+
+    n_examples: their number. label_counts: how often each label occurs. of_corrections: whether they correct a loaded
+    component, so that nothing in them is too rare to be learnt.
+    """
+
+    n_examples: int
+    label_counts: Counter[str]
+    of_corrections: bool = False
+
+    def add(self, others: "Survey") -> None:
+        """Add what other examples say."""
+        self.n_examples += others.n_examples
+        self.label_counts.update(others.label_counts)
+
+    def labels_to_learn(self) -> set[str]:
+        """The labels that occur often enough to be learnt."""
+        return set(self.label_counts)
+
+
+class SavedCodec(NamedTuple):
+    """What a codec keeps in a file besides labels.
+
+    settings: those that the weights depend on, which loading takes from the file, not from the config. notes: what it
+    knows of examples, as texts by name.
+    """
+
+    settings: Mapping[str, Any]
+    notes: Mapping[str, str]
+
+
+class Given(NamedTuple):
+    """The annotation that a component finds on a Doc of T tokens.
+
+    values: uint64 [T, A], of the A attributes that the component sets; None if none of them is set. has_starts: whether
+    sentence boundaries are set.
+    """
+
+    values: np.ndarray | None = None
+    has_starts: bool = True
+
+
+def values_of(doc: Doc, attributes: Sequence[int]) -> np.ndarray:
+    """The values of A attributes of a Doc's tokens, uint64 [T, A]."""
+    return np.asarray(doc.to_array(list(attributes)), np.uint64).reshape(len(doc), len(attributes))
+
+
+@dataclass(frozen=True)
+class Codec(ABC):
+    """A component's annotation as structures, and back. Frozen: other labels make another codec.
+
+    name: of the component, for messages. labels: of the component, in order. patterns: rules that limit predictions;
+    nothing is learnt from them. unlearnt: labels that were added after training and that no example has had since: they
+    are predicted only where nothing else is possible.
+    """
+
+    name: str
+    labels: tuple[str, ...] = ()
+    patterns: Patterns | tuple[()] = ()
+    unlearnt: tuple[str, ...] = ()
+
+    @property
+    @abstractmethod
+    def space(self) -> OutputSpace:
+        """The output space of these labels, as the structured model takes it."""
+
+    @property
+    def saved(self) -> SavedCodec:
+        """The contents for the file "cfg", besides labels."""
+        return SavedCodec({}, {})
+
+    def restored(self, saved: SavedCodec) -> "Self":
+        """The codec with these contents of a file; settings are fields of it.
+
+        Raises:
+            ValueError: they are damaged.
+        """
+        return replace(self, **saved.settings)
+
+    @abstractmethod
+    def survey(self, examples: Iterable[Example], gold: Sequence[Any]) -> Survey:
+        """The survey of these examples and their gold annotation; without any, it is empty."""
+
+    def with_survey(self, survey: Any) -> "Self":
+        """The codec with notes of examples added, from their survey; itself if they say nothing new."""
+        return self
+
+    @abstractmethod
+    def gold(self, example: Example) -> Any:
+        """The gold annotation of the predicted Doc; its `is_annotated` says whether it has anything to learn."""
+
+    def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Gaps:
+        """The gaps in the gold annotation of the examples with these numbers: missing, contradictory or not learnt."""
+        return Gaps(Counter(examples=len(gold)), Counter(), {})
+
+    def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
+        """Warn of annotation that is missing, contradictory or not learnt.
+
+        Raises:
+            ValueError: a setting names labels that are unknown.
+        """
+        return None
+
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        """spaCy's numbers of the token attributes that `write` sets; it sets the first one of every token."""
+        return ()
+
+    @property
+    def sets_starts(self) -> bool:
+        """Whether `write` also divides a Doc without sentence boundaries into several sentences."""
+        return False
+
+    @abstractmethod
+    def write(self, docs: Iterable[Doc], predictions: Sequence[Any], given: Sequence[Given]) -> None:
+        """Annotate the Docs with the predictions of a predictor. given: of each Doc, before anything is written."""
+
+    def complaint(self, docs: Sequence[Doc]) -> str | None:
+        """A warning about Docs to predict on, said once; None where nothing is wrong with them."""
+        return None
+
+    def check_label(self, label: Any) -> None:
+        """Raise a ValueError if this cannot be a label of the component."""
+        # A half of a surrogate pair cannot be written to a file.
+        if not isinstance(label, str) or not label or label.encode(errors="ignore").decode() != label:
+            raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
+
+    @property
+    def parts(self) -> AnnotationParts:
+        """The parts of its annotation, for those who ask for some.
+
+        Raises:
+            ValueError: they have no names.
+        """
+        raise ValueError(f"[{self.name}] names no parts of its annotation")
+
+
+def renamed(codec: AnyCodec, name: str) -> AnyCodec:
+    """The codec of the same component under another name."""
+    return replace(codec, name=name, patterns=codec.patterns.renamed(name) if codec.patterns else ())

@@ -42,8 +42,9 @@ from ..models.protocol import (
     require_architecture,
 )
 from ..models.resources import release_tables
+from ..solvers.correction import Correction
 from ..solvers.learner import Certificate
-from ..solvers.parameters import Correction, Parameters
+from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
 from ..structures.contradiction import Contradiction
 from ..structures.scored import Listing

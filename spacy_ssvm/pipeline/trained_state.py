@@ -13,7 +13,8 @@ from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import Codec, Predictor, Settings, StructuredModel, bind
 from ..models.store import Saved
-from ..solvers.parameters import Correction, Parameters
+from ..solvers.correction import Correction
+from ..solvers.parameters import Parameters
 from ..training import state_file
 from ..training.training import Training
 

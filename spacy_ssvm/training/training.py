@@ -14,9 +14,9 @@ from ..corpus.wording import quoted
 from ..growth import extended
 from ..memory import release
 from ..models.protocol import DIGEST_SIZE, DataSet
-from ..solvers.correction import losses
+from ..solvers.correction import Correction, losses
 from ..solvers.learner import Certificate, Learner, start
-from ..solvers.parameters import Correction, Parameters
+from ..solvers.parameters import Parameters
 from .examples import Recognised, Recognition
 from .figures import Figures
 from .state_file import saved_solver
@@ -171,7 +171,7 @@ class Training:
 
         A solver with dual variables starts from its present state unless `anew`, any other solver from scratch.
         """
-        goes_on = not anew and parameters.learner == self.parameters.learner
+        goes_on = not anew and parameters.learner is self.parameters.learner
         if self._learner is not None and not (goes_on and self._learner.retune(parameters)):
             self._last_weights = self.data.by_row(self._learner.prediction_weights()).copy()
             self.data.number_weights(by_use=False)

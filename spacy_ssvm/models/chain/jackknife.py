@@ -13,7 +13,7 @@ import numpy as np
 from ...features.index import Columns, Program, add_features, empty_table, row_keys
 from ...features.ranges import ranges_of
 from ...solvers.learner import run_epoch, start
-from ...solvers.parameters import Perceptron
+from ...solvers.perceptron import Perceptron
 from ...solvers.problem import Problem
 from ...structures.chain.constraints import unconstrained
 from ...threads import in_threads

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 import spacy_ssvm
-from spacy_ssvm.solvers.parameters import Dcd
+from spacy_ssvm.solvers.dcd import Dcd
 
 from .handmade import learnt
 
@@ -170,7 +170,7 @@ for name in {modules}:
 import numpy as np
 from spacy_ssvm.structures.chain.viterbi import steps_of, viterbi
 from spacy_ssvm.structures.tree.projective import eisner
-from spacy_ssvm.solvers.parameters import Dcd
+from spacy_ssvm.solvers.dcd import Dcd
 from tests.handmade import learnt
 labels, heads = np.zeros(3, np.int32), np.zeros(3, np.int32)
 tokens, transitions = np.array([[1.0, 0.0], [0.0, 0.5], [0.0, 0.5]]), np.array([[0.0, -2.0], [0.0, 0.0]])

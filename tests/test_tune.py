@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.score_counts import COUNTS, CountingScorer
-from spacy_ssvm.solvers.parameters import Cpd
+from spacy_ssvm.solvers.dcd import Cpd
 from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, grid_points
 
 from .pipeline.toy import EXAMPLES, LANG, SPANS, TAGGED, annotations, blank, tagger_examples, trained, weights

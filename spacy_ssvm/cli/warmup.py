@@ -32,7 +32,8 @@ from ..corpus.jackknife import Jackknife
 from ..features.index import empty_table, grown
 from ..kernels import CacheStatistics, cache_statistics
 from ..registry import ssvm_solvers
-from ..solvers.blocks import EpochSettings, LearningBlock, kind_of_block
+from ..solvers.block_kinds import kind_of_block
+from ..solvers.blocks import EpochSettings, LearningBlock
 from ..solvers.working_set import empty, trim
 from ..structures import FORBIDDEN
 from ..structures.chain.pruning import MANY

@@ -22,7 +22,8 @@ from ..models.protocol import Sharded
 from ..models.resources import digest_of_classes
 from ..pipeline.codec import Survey
 from ..pipeline.component import SsvmPipe
-from ..solvers.blocks import Block, EpochSettings, LearningBlock, kind_of_block
+from ..solvers.block_kinds import kind_of_block
+from ..solvers.blocks import Block, EpochSettings, LearningBlock
 from ..solvers.certificate import Slacks
 from ..solvers.descent_block import DescentBlock
 from ..solvers.dual_block import DualBlock

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers.blocks import EpochResult, EpochSettings, kind_of_block
+from ..solvers.block_kinds import kind_of_block
+from ..solvers.blocks import EpochResult, EpochSettings
 from ..solvers.dual_block import DualBlock
 from ..solvers.dual_step import dual_objective
 from ..solvers.learner import Certificate, Progress, plain

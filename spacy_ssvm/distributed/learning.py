@@ -26,7 +26,7 @@ from ..models.resources import digest_of_classes
 from ..pipeline.codec import Survey
 from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
-from ..solvers.blocks import kind_of_block
+from ..solvers.block_kinds import kind_of_block
 from .block_worker import BlockWorkerProcess, TrainingShard
 from .checkpoint import Checkpoint
 from .cluster import RESTARTS, TRIES, await_ready, connected, result_of

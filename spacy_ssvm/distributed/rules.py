@@ -4,7 +4,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..solvers.blocks import LearningBlock, kind_of_block
+from ..solvers.block_kinds import kind_of_block
+from ..solvers.blocks import LearningBlock
 from ..solvers.descent_block import DescentBlock
 from ..solvers.dual_block import DualBlock
 from ..solvers.learner import Certificate, Progress

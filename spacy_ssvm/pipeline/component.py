@@ -31,8 +31,9 @@ from ..models.named_parts import NamedPart, ScoredSequence
 from ..models.packing import EXACT, Packing
 from ..models.protocol import DataSet, Predictor, Settings, require_architecture
 from ..models.resources import release_tables
+from ..solvers.correction import Correction
 from ..solvers.learner import Certificate
-from ..solvers.parameters import Correction, Parameters
+from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
 from ..structures.contradiction import Contradiction
 from ..structures.scored import Listing

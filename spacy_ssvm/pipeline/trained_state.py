@@ -21,7 +21,8 @@ from ..models.protocol import (
     bind,
 )
 from ..models.store import Saved
-from ..solvers.parameters import Correction, Parameters
+from ..solvers.correction import Correction
+from ..solvers.parameters import Parameters
 from ..training import state_file
 from ..training.first_pass import learnt_first_pass
 from ..training.training import Training

@@ -1,8 +1,7 @@
 """Learning from blocks of examples that share w, for workers that have one block each.
 
-A solver's parameters name the kind of its blocks: dual variables of their own with common steps (`dual_block`),
-an online solver whose weights are mixed (`mixed_block`, `descent_block`), or sums for a solver that is elsewhere
-(`sum_block`).
+There are blocks of dual variables with common steps (`dual_block`), of an online solver whose weights are mixed
+(`mixed_block`, `descent_block`), and of sums for a solver that is elsewhere (`sum_block`).
 """
 
 import hashlib
@@ -12,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .certificate import Slacks, slacks
-from .learner import implementation
-from .parameters import Parameters
 from .problem import Problem
 from .sparse import ZERO, SparseVector, sparse
 
@@ -123,18 +120,3 @@ class LearningBlock(Block, ABC):
         with_momentum: whether it goes on with momentum.
         """
         change.add_to(self.common)
-
-
-def kind_of_block(parameters: Parameters) -> type[Block]:
-    """The class of this solver's blocks.
-
-    Raises:
-        ValueError: the solver does not learn in blocks.
-    """
-    if parameters.block is None:
-        raise ValueError(
-            f"its solver, {type(parameters).__name__}, cannot be used with several workers and these parameters: see "
-            "docs/distributed-training.md for those that can"
-        )
-    kind: type[Block] = implementation(parameters.block)
-    return kind

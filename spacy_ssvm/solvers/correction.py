@@ -4,19 +4,66 @@ A passive–aggressive step (Crammer et al. 2006) changes w as little as possibl
 often each feature was seen in training: weights that stand in many other sentences hardly move.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..kernels import kernel
 from .learner import Learner, Progress
-from .parameters import Correction
+from .parameters import Parameters
 from .planes import dot, find_plane, plane_buffer
 from .problem import Problem, Rates, call
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correction(Parameters):
+    """Corrections of a component that was loaded: passive–aggressive steps that hardly move frequent features.
+
+    max_updates: of an example in one visit; they end as soon as it is predicted correctly. If it is so before, those of
+        `Problem.with_margin` end at the margin.
+    """
+
+    completes_once = True
+    keeps_absent_rows = True
+
+    max_updates: int = 10
+
+    @property
+    def learner(self) -> type[Learner]:
+        return CorrectionLearner
+
+
+class CorrectionLearner(Learner):
+    """w ← w + τ D ΔΦ(ŷ) until the prediction is right; τ = (Δ − wᵀΔΦ) / ΔΦᵀDΔΦ, D = diag(`Problem.rates`).
+
+    ŷ is decoded with its loss. An example that is predicted correctly, by `Problem.margin`, changes nothing, except
+    with `Problem.with_margin`: then it takes steps until wᵀΔΦ ≥ Δ for all structures.
+    """
+
+    parameters: Correction
+
+    def visit(self, examples: np.ndarray) -> None:
+        rates = NO_RATES if self.problem.rates is None else self.problem.rates
+        limits = self.parameters.max_updates, self.problem.with_margin, self.problem.margin
+        self.loss += call(_visit, self.problem, examples, self.w, rates, *limits, self.buffer)
+
+    def progress(self) -> Progress:
+        return Progress(self.loss, None, None, None)
+
+    def extend(self, problem: Problem) -> None:
+        before = len(self.w)
+        super().extend(problem)
+        if problem.initial is not None:
+            self.w[before:] = problem.initial(before)
+
 
 TOLERANCE = 0.01
 """Violations of at most this part of the loss are none: smaller steps decide no prediction."""
 
+
 NEW_RATE = np.float32(1.0)
 """The rate of weights that were never seen in training."""
+
 
 NO_RATES = Rates(np.zeros(0, np.float32), np.zeros(0, np.float32), np.ones(1, np.int64))
 
@@ -76,27 +123,3 @@ def losses(problem: Problem, weights: np.ndarray, examples: np.ndarray) -> np.nd
     values = np.zeros(len(examples))
     call(_add_losses, problem, examples, weights, problem.margin, plane_buffer(problem.max_plane_entries), values)
     return values
-
-
-class CorrectionLearner(Learner):
-    """w ← w + τ D ΔΦ(ŷ) until the prediction is right; τ = (Δ − wᵀΔΦ) / ΔΦᵀDΔΦ, D = diag(`Problem.rates`).
-
-    ŷ is decoded with its loss. An example that is predicted correctly, by `Problem.margin`, changes nothing, except
-    with `Problem.with_margin`: then it takes steps until wᵀΔΦ ≥ Δ for all structures.
-    """
-
-    parameters: Correction
-
-    def visit(self, examples: np.ndarray) -> None:
-        rates = NO_RATES if self.problem.rates is None else self.problem.rates
-        limits = self.parameters.max_updates, self.problem.with_margin, self.problem.margin
-        self.loss += call(_visit, self.problem, examples, self.w, rates, *limits, self.buffer)
-
-    def progress(self) -> Progress:
-        return Progress(self.loss, None, None, None)
-
-    def extend(self, problem: Problem) -> None:
-        before = len(self.w)
-        super().extend(problem)
-        if problem.initial is not None:
-            self.w[before:] = problem.initial(before)

@@ -7,9 +7,8 @@ import numpy as np
 
 from .blocks import EpochResult, EpochSettings, EpochSums, LearningBlock
 from .learner import run_epoch, start
-from .parameters import Sgd
 from .problem import Problem
-from .sgd import SgdLearner
+from .sgd import Sgd, SgdLearner
 from .sparse import SparseVector, difference
 
 

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .learner import implementation
-from .parameters import DualParameters, Sap
+from .parameters import DualParameters
 from .planes import plane_buffer
-from .sap import line_search, shrink
+from .sap import Sap, line_search, shrink
 from .sparse import SparseVector
 
 
@@ -87,6 +86,6 @@ class DualObjective(NamedTuple):
 
 def dual_objective(parameters: DualParameters) -> DualObjective:
     """The dual that a solver with these parameters maximises."""
-    power = implementation(parameters.learner).power
+    power = parameters.learner.power
     penalty = Penalty(parameters.rho1, parameters.rho2) if isinstance(parameters, Sap) else Penalty()
     return DualObjective(penalty, parameters.C, power)

@@ -5,7 +5,8 @@ objective is C Σ (γ E_i[Δ] + H(P_i) / β) − ½‖w‖² + ½‖w₀‖². A
 moves the scores θ of P_i ∝ exp θ towards those of P(·; w), by a rate of its own in place of the paper's common one.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,22 +14,40 @@ from ..growth import appended, extended
 from ..kernels import kernel
 from .gradients import sum_losses
 from .learner import Certificate, Field, Learner, Progress
-from .parameters import ExponentiatedGradient
+from .parameters import LossFamily, require_tolerance
 from .problem import RULED_OUT, Kind, Problem, call
 from .vectors import squared_distance
 
-FIRST_PENALTY = 12.0
-"""At its first visit an example moves from scores of −FIRST_PENALTY for each wrong clique: from nearly gold alone. Each
-trial that lowers the dual objective adds as much, as a large C asks for."""
 
-MIN_RATE = 1e-3
-"""The smallest rate that an example tries first at its next visit."""
+@dataclass(frozen=True, kw_only=True)
+class ExponentiatedGradient(LossFamily):
+    """Exponentiated gradient on the dual of ½‖w‖² + C Σ L_{β,γ}, β < ∞, one example after the other.
 
-TRIES = 12
-"""Steps of a visit, at most, until one does not lower the dual objective; after that the example stays as it is."""
+    Collins et al. 2008, with a rate for each example. Softmax-margin by default.
 
-ROUNDING = 1e-6
-"""A step may lower the dual objective by this part of what it is summed from: surpluses are in single precision."""
+    tolerance: relative duality gap at which training is complete; 0 is never reached. A positive tolerance must be at
+        least 1e-6: marginals are stored in single precision. With small β, a part C log|Y| / β of the primal is
+        constant, so that the relative gap is small from the start: choose a smaller tolerance.
+    """
+
+    min_tolerance: ClassVar[float] = 1e-6
+
+    C: float = 1.0
+    beta: float | Literal["inf"] = 1.0
+    tolerance: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.is_smooth:
+            raise ValueError(
+                "solver.beta must be finite for exponentiated gradient, which needs a smooth loss: choose another "
+                "solver"
+            )
+        require_tolerance(self, self.min_tolerance)
+
+    @property
+    def learner(self) -> type[Learner]:
+        return ExponentiatedGradientLearner
 
 
 class Distributions(NamedTuple):
@@ -44,84 +63,6 @@ class Distributions(NamedTuple):
     surplus: np.ndarray
     values: np.ndarray
     rates: np.ndarray
-
-
-def gold_alone(sizes: np.ndarray) -> Distributions:
-    """Distributions before their first step, for examples of these numbers of cliques, int64 [n]."""
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    scores, surplus = (np.zeros(int(starts[-1]), np.float32) for _ in range(2))
-    return Distributions(starts, scores, surplus, np.zeros(len(sizes)), np.zeros(len(sizes)))
-
-
-@kernel
-def _ascend(
-    score, infer, move, data, examples, weights, C, beta, gamma, starts, all_scores, all_surplus, values, rates
-):
-    """Visit these examples. Returns Σ L_{β,γ} before each step, up to terms of third order in the step."""
-    largest = 0
-    for example in examples:
-        largest = max(largest, starts[example + 1] - starts[example])
-    buffers = np.empty((6, largest))
-    total = 0.0
-    for example in examples:
-        begin, end = starts[example], starts[example + 1]
-        theta, surplus = all_scores[begin:end], all_surplus[begin:end]
-        scores, costs, mixed = buffers[0, : end - begin], buffers[1, : end - begin], buffers[2, : end - begin]
-        expected, steps, wrong = buffers[3, : end - begin], buffers[4, : end - begin], buffers[5, : end - begin]
-        score(data, example, weights, scores, costs, wrong)
-        rate = rates[example] if rates[example] > 0.0 else 1.0
-        for trial in range(TRIES):
-            if rates[example] == 0.0:
-                for k in range(len(theta)):
-                    theta[k] = -FIRST_PENALTY * (trial + 1) * wrong[k]
-            for k in range(len(theta)):
-                mixed[k] = scores[k]
-                if scores[k] > RULED_OUT:
-                    mixed[k] = np.float32(theta[k] + rate * (beta * (scores[k] + gamma * costs[k]) - theta[k]))
-            loss = infer(data, example, mixed, expected)
-            # Sums over the cliques c of: what P_i expects of θ_c, of the target's score, of Δ and of w; the symmetric
-            # divergence between old and new P_i along the way to the target; and the size of what is added up.
-            of_theta, of_target, cost, of_weights, divergence, size = 0.0, 0.0, 0.0, 0.0, 0.0, abs(loss)
-            for k in range(len(theta)):
-                new = np.float64(np.float32(expected[k]))
-                change = new - surplus[k]
-                steps[k] = -C * change
-                if scores[k] > RULED_OUT:
-                    target = beta * (scores[k] + gamma * costs[k])
-                    of_theta += mixed[k] * expected[k]
-                    of_target += target * new
-                    cost += costs[k] * new
-                    of_weights += scores[k] * change
-                    divergence += (target - theta[k]) * change
-                    size += abs(mixed[k] * new) + abs(target * change)
-            entropy = loss - of_theta
-            value = gamma * cost + entropy / beta
-            rise_of_norm = move(data, example, weights, steps)
-            rise = C * (value - values[example]) - rise_of_norm
-            # The rise is quadratic in the rate r, up to third order: C/β J (r − r²/2) − ½ r² ‖Δw‖² at full rate.
-            curvature = max(0.0, 2.0 * (rise_of_norm + C * of_weights)) / rate**2 * beta / C
-            slope = divergence / rate
-            best = slope / (slope + curvature) if slope > 0.0 else rate
-            if trial == 0:
-                estimate = entropy + of_target + (1.0 - rate) ** 2 * max(0.0, slope) / 2.0
-                total += max(0.0, estimate) / beta
-            if rise >= -ROUNDING * C / beta * size:
-                for k in range(len(theta)):
-                    theta[k], surplus[k] = mixed[k], expected[k]
-                values[example], rates[example] = value, max(MIN_RATE, best)
-                break
-            for k in range(len(theta)):
-                steps[k] = -steps[k]
-            move(data, example, weights, steps)
-            rate /= 2.0
-    return total
-
-
-@kernel
-def _withdraw(score, infer, move, data, examples, weights, C, starts, surplus):
-    """Subtract what these examples have added to w."""
-    for example in examples:
-        move(data, example, weights, C * surplus[starts[example] : starts[example + 1]].astype(np.float64))
 
 
 class ExponentiatedGradientLearner(Learner):
@@ -158,8 +99,9 @@ class ExponentiatedGradientLearner(Learner):
     def certificate(self) -> Certificate | None:
         if self.has_forgotten:
             return None
-        losses = sum_losses(self.problem, self.w, self.parameters, n_threads=self.n_threads).value
-        return Certificate(self._regulariser() + self.parameters.C * losses, self._dual())
+        p = self.parameters
+        losses = sum_losses(self.problem, self.w, float(p.beta), p.gamma, n_threads=self.n_threads).value
+        return Certificate(self._regulariser() + p.C * losses, self._dual())
 
     def done(self) -> bool:
         """Whether the gap is within the tolerance: the true gap is computed only where its running estimate is."""
@@ -251,3 +193,98 @@ class ExponentiatedGradientLearner(Learner):
         if self.w0 is not None:
             norm -= squared_distance(self.w0, n_threads=self.n_threads)
         return self.parameters.C * float(self.distributions.values.sum()) - norm / 2
+
+
+FIRST_PENALTY = 12.0
+"""At its first visit an example moves from scores of −FIRST_PENALTY for each wrong clique: from nearly gold alone. Each
+trial that lowers the dual objective adds as much, as a large C asks for."""
+
+
+MIN_RATE = 1e-3
+"""The smallest rate that an example tries first at its next visit."""
+
+
+TRIES = 12
+"""Steps of a visit, at most, until one does not lower the dual objective; after that the example stays as it is."""
+
+
+ROUNDING = 1e-6
+"""A step may lower the dual objective by this part of what it is summed from: surpluses are in single precision."""
+
+
+def gold_alone(sizes: np.ndarray) -> Distributions:
+    """Distributions before their first step, for examples of these numbers of cliques, int64 [n]."""
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    scores, surplus = (np.zeros(int(starts[-1]), np.float32) for _ in range(2))
+    return Distributions(starts, scores, surplus, np.zeros(len(sizes)), np.zeros(len(sizes)))
+
+
+@kernel
+def _ascend(
+    score, infer, move, data, examples, weights, C, beta, gamma, starts, all_scores, all_surplus, values, rates
+):
+    """Visit these examples. Returns Σ L_{β,γ} before each step, up to terms of third order in the step."""
+    largest = 0
+    for example in examples:
+        largest = max(largest, starts[example + 1] - starts[example])
+    buffers = np.empty((6, largest))
+    total = 0.0
+    for example in examples:
+        begin, end = starts[example], starts[example + 1]
+        theta, surplus = all_scores[begin:end], all_surplus[begin:end]
+        scores, costs, mixed = buffers[0, : end - begin], buffers[1, : end - begin], buffers[2, : end - begin]
+        expected, steps, wrong = buffers[3, : end - begin], buffers[4, : end - begin], buffers[5, : end - begin]
+        score(data, example, weights, scores, costs, wrong)
+        rate = rates[example] if rates[example] > 0.0 else 1.0
+        for trial in range(TRIES):
+            if rates[example] == 0.0:
+                for k in range(len(theta)):
+                    theta[k] = -FIRST_PENALTY * (trial + 1) * wrong[k]
+            for k in range(len(theta)):
+                mixed[k] = scores[k]
+                if scores[k] > RULED_OUT:
+                    mixed[k] = np.float32(theta[k] + rate * (beta * (scores[k] + gamma * costs[k]) - theta[k]))
+            loss = infer(data, example, mixed, expected)
+            # Sums over the cliques c of: what P_i expects of θ_c, of the target's score, of Δ and of w; the symmetric
+            # divergence between old and new P_i along the way to the target; and the size of what is added up.
+            of_theta, of_target, cost, of_weights, divergence, size = 0.0, 0.0, 0.0, 0.0, 0.0, abs(loss)
+            for k in range(len(theta)):
+                new = np.float64(np.float32(expected[k]))
+                change = new - surplus[k]
+                steps[k] = -C * change
+                if scores[k] > RULED_OUT:
+                    target = beta * (scores[k] + gamma * costs[k])
+                    of_theta += mixed[k] * expected[k]
+                    of_target += target * new
+                    cost += costs[k] * new
+                    of_weights += scores[k] * change
+                    divergence += (target - theta[k]) * change
+                    size += abs(mixed[k] * new) + abs(target * change)
+            entropy = loss - of_theta
+            value = gamma * cost + entropy / beta
+            rise_of_norm = move(data, example, weights, steps)
+            rise = C * (value - values[example]) - rise_of_norm
+            # The rise is quadratic in the rate r, up to third order: C/β J (r − r²/2) − ½ r² ‖Δw‖² at full rate.
+            curvature = max(0.0, 2.0 * (rise_of_norm + C * of_weights)) / rate**2 * beta / C
+            slope = divergence / rate
+            best = slope / (slope + curvature) if slope > 0.0 else rate
+            if trial == 0:
+                estimate = entropy + of_target + (1.0 - rate) ** 2 * max(0.0, slope) / 2.0
+                total += max(0.0, estimate) / beta
+            if rise >= -ROUNDING * C / beta * size:
+                for k in range(len(theta)):
+                    theta[k], surplus[k] = mixed[k], expected[k]
+                values[example], rates[example] = value, max(MIN_RATE, best)
+                break
+            for k in range(len(theta)):
+                steps[k] = -steps[k]
+            move(data, example, weights, steps)
+            rate /= 2.0
+    return total
+
+
+@kernel
+def _withdraw(score, infer, move, data, examples, weights, C, starts, surplus):
+    """Subtract what these examples have added to w."""
+    for example in examples:
+        move(data, example, weights, C * surplus[starts[example] : starts[example + 1]].astype(np.float64))

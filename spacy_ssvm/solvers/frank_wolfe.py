@@ -1,5 +1,6 @@
 """Block-coordinate Frank–Wolfe with line search for the L1-loss SSVM (Lacoste-Julien et al. 2013, algorithm 4)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,13 +8,118 @@ import numpy as np
 from ..kernels import kernel
 from .certificate import CertifiedLearner
 from .dual import DualLearner
-from .learner import Field
+from .learner import Field, Learner
 from .oracle_pass import add_slack
 from .pairs import combine, pair_step
-from .parameters import FrankWolfe
+from .parameters import DualParameters, require_flag
 from .planes import axpy, dot, find_plane, squared_norm
 from .problem import Problem
 from .working_set import NO_PLANE, append, drop_inactive, make_room, max_codes, read_plane
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrankWolfe(DualParameters):
+    """Block-coordinate Frank–Wolfe with line search on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Lacoste-Julien et al. 2013).
+
+    The paper's λ is 1/(Cn) here; w is the same; the paper's ℓ and objectives are 1/(Cn) times those here.
+
+    averaging: predict with the mean of w over all visits, where visit t has weight t.
+    """
+
+    min_tolerance = 1e-6  # Means of planes are rounded in every step.
+
+    averaging: bool = False
+
+    @property
+    def rule(self) -> str | None:  # type: ignore[override]
+        """Averages are not shared."""
+        return None if self.averaging else "means"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_flag(self, "averaging")
+
+    @property
+    def learner(self) -> type[Learner]:
+        return FrankWolfeLearner
+
+
+class FrankWolfeLearner(DualLearner, CertifiedLearner):
+    """½‖w‖² + C Σ ξ_i, w = Σ w_i; each working set holds one plane, the mean w_i/C of the planes found, with α_i = C.
+
+    With averaging, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit. After T visits that is w̄ = w − u/(T(T + 1)/2) with
+    u = Σ_t t(t + 1)/2 · (step after t earlier visits), which needs no pass over all d weights. The certificate is then
+    that of w̄, whose dual variables are averages as well. The running primal, R(w̄) + C Σ ξ(w), is an estimate only.
+    """
+
+    parameters: FrankWolfe
+    STATE = (Field("weighted_steps"), Field("history"))
+
+    def __init__(self, parameters: FrankWolfe, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._start_average()
+
+    def _start_average(self) -> None:
+        self.weighted_steps = np.zeros(self.problem.dimension if self.parameters.averaging else 0)
+        self.history = np.zeros(2)
+
+    def visit(self, examples: np.ndarray) -> None:
+        settings = self.weighted_steps, self.history, self.keeps_planes
+        self._run(_visit, examples, self.w, self.parameters.C, *settings)
+
+    def prediction_weights(self) -> np.ndarray:
+        return self.w - self.weighted_steps / self._triangle() if self.parameters.averaging else self.w
+
+    def retune(self, parameters: Any) -> bool:
+        """Each α is the new C; if C grows, the gold plane, which is zero, makes up the added share of each mean."""
+        earlier = self.parameters.C
+        if not super().retune(parameters):
+            return False
+        if earlier < parameters.C:
+            self.merge_means()
+        self.w = self._dual_sum()
+        self._start_average()
+        return True
+
+    def merge_means(self) -> None:
+        """Replace the planes of each example by their mean with α = C."""
+        self.compact()
+        make_room(self.planes, len(self.planes.head), int(max_codes(self.planes.size).sum()))
+        _merge_means(self.planes, self.parameters.C)
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        if self.parameters.averaging:
+            self.weighted_steps = self.grown(self.weighted_steps)
+
+    def _max_entries(self, examples: np.ndarray) -> np.ndarray:
+        """A mean has at most the entries of all planes that are averaged.
+
+        Each visit to an example that is visited several times is counted as if all its visits had enlarged its mean.
+        """
+        heads, means = self.planes.head[examples], np.zeros(len(examples), np.int64)
+        has_mean = heads != NO_PLANE
+        means[has_mean] = self.planes.size[heads[has_mean]]
+        _, places, visits = np.unique(examples, return_inverse=True, return_counts=True)
+        return means + visits[places] * super()._max_entries(examples)
+
+    def remove(self, examples: np.ndarray) -> None:
+        """The average restarts, because the contribution of single examples to it is not known."""
+        if self.parameters.averaging and (self.planes.head[examples] != NO_PLANE).any():
+            self._start_average()
+        super().remove(examples)
+
+    def _dual_sums(self) -> tuple[float, float]:
+        linear, squares = super()._dual_sums()
+        return linear - self.history[LOSS] / self._triangle(), squares
+
+    def _summed(self) -> np.ndarray:
+        return self.prediction_weights() if self.parameters.averaging else self._dual_sum()
+
+    def _triangle(self) -> float:
+        """T(T + 1)/2, at least 1, after T visits."""
+        return max(1.0, float(self.history[VISITS] * (self.history[VISITS] + 1) / 2))
+
 
 VISITS, LOSS = 0, 1
 """Places in `history`: the number of visits so far, and Σ_t t(t + 1)/2 · (change of Σ ℓ_i after t earlier visits)."""
@@ -97,80 +203,3 @@ def _merge_means(planes, C):
             p = planes.next[p]
         append(planes, example, indices, values, len(indices), loss, C)
         drop_inactive(planes, example)
-
-
-class FrankWolfeLearner(DualLearner, CertifiedLearner):
-    """½‖w‖² + C Σ ξ_i, w = Σ w_i; each working set holds one plane, the mean w_i/C of the planes found, with α_i = C.
-
-    With averaging, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit. After T visits that is w̄ = w − u/(T(T + 1)/2) with
-    u = Σ_t t(t + 1)/2 · (step after t earlier visits), which needs no pass over all d weights. The certificate is then
-    that of w̄, whose dual variables are averages as well. The running primal, R(w̄) + C Σ ξ(w), is an estimate only.
-    """
-
-    parameters: FrankWolfe
-    STATE = (Field("weighted_steps"), Field("history"))
-
-    def __init__(self, parameters: FrankWolfe, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self._start_average()
-
-    def _start_average(self) -> None:
-        self.weighted_steps = np.zeros(self.problem.dimension if self.parameters.averaging else 0)
-        self.history = np.zeros(2)
-
-    def visit(self, examples: np.ndarray) -> None:
-        settings = self.weighted_steps, self.history, self.keeps_planes
-        self._run(_visit, examples, self.w, self.parameters.C, *settings)
-
-    def prediction_weights(self) -> np.ndarray:
-        return self.w - self.weighted_steps / self._triangle() if self.parameters.averaging else self.w
-
-    def retune(self, parameters: Any) -> bool:
-        """Each α is the new C; if C grows, the gold plane, which is zero, makes up the added share of each mean."""
-        earlier = self.parameters.C
-        if not super().retune(parameters):
-            return False
-        if earlier < parameters.C:
-            self.merge_means()
-        self.w = self._dual_sum()
-        self._start_average()
-        return True
-
-    def merge_means(self) -> None:
-        """Replace the planes of each example by their mean with α = C."""
-        self.compact()
-        make_room(self.planes, len(self.planes.head), int(max_codes(self.planes.size).sum()))
-        _merge_means(self.planes, self.parameters.C)
-
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        if self.parameters.averaging:
-            self.weighted_steps = self.grown(self.weighted_steps)
-
-    def _max_entries(self, examples: np.ndarray) -> np.ndarray:
-        """A mean has at most the entries of all planes that are averaged.
-
-        Each visit to an example that is visited several times is counted as if all its visits had enlarged its mean.
-        """
-        heads, means = self.planes.head[examples], np.zeros(len(examples), np.int64)
-        has_mean = heads != NO_PLANE
-        means[has_mean] = self.planes.size[heads[has_mean]]
-        _, places, visits = np.unique(examples, return_inverse=True, return_counts=True)
-        return means + visits[places] * super()._max_entries(examples)
-
-    def remove(self, examples: np.ndarray) -> None:
-        """The average restarts, because the contribution of single examples to it is not known."""
-        if self.parameters.averaging and (self.planes.head[examples] != NO_PLANE).any():
-            self._start_average()
-        super().remove(examples)
-
-    def _dual_sums(self) -> tuple[float, float]:
-        linear, squares = super()._dual_sums()
-        return linear - self.history[LOSS] / self._triangle(), squares
-
-    def _summed(self) -> np.ndarray:
-        return self.prediction_weights() if self.parameters.averaging else self._dual_sum()
-
-    def _triangle(self) -> float:
-        """T(T + 1)/2, at least 1, after T visits."""
-        return max(1.0, float(self.history[VISITS] * (self.history[VISITS] + 1) / 2))

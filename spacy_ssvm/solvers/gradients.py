@@ -9,7 +9,6 @@ import numpy as np
 
 from ..kernels import kernel
 from ..threads import in_threads
-from .parameters import LossFamily
 from .planes import axpy, plane_buffer
 from .problem import Problem, call
 from .vectors import combination
@@ -53,7 +52,8 @@ def _add_up(oracle, data, examples, weights, beta, gamma, losses, descent, buffe
 def sum_losses(
     problem: Problem,
     weights: np.ndarray,
-    parameters: LossFamily,
+    beta: float,
+    gamma: float,
     examples: np.ndarray | None = None,
     n_threads: int = 1,
 ) -> LossSum:
@@ -61,7 +61,7 @@ def sum_losses(
 
     Each thread adds up the gradients of its own share, so the number of threads changes `descent` by rounding.
 
-    parameters: those with β < ∞ and γ.
+    beta: β, finite. gamma: γ.
 
     Raises:
         ValueError: the structure does not offer exact marginals.
@@ -75,7 +75,7 @@ def sum_losses(
         # Shares are interleaved, because neighbouring examples tend to have similar lengths.
         share, own_losses = np.ascontiguousarray(numbers[first::n_threads]), np.zeros(len(numbers[first::n_threads]))
         descent, buffer = np.zeros(problem.dimension), plane_buffer(problem.max_gradient_entries)
-        arguments = share, weights, parameters.beta, parameters.gamma, own_losses, descent, buffer
+        arguments = share, weights, beta, gamma, own_losses, descent, buffer
         call(_add_up, problem, *arguments, kind="marginal")
         losses[1 + first :: n_threads] = own_losses
         return descent

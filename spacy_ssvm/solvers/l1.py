@@ -4,6 +4,7 @@ The projected subgradient method keeps w in an L1 ball (equation II.7 and §V.1)
 1976) solves the L1-penalised SSVM (equation II.8).
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,33 +12,67 @@ import numpy as np
 from ..kernels import kernel
 from .dual import CollectingLearner
 from .learner import Field, Learner, Progress
-from .parameters import Extragradient, ProjectedSubgradient
+from .parameters import Parameters, require_flag, require_positive
 from .planes import axpy, dot, find_plane, shell_sort
 from .problem import Problem, call
 from .working_set import NO_PLANE, WorkingSet, plane_dot, read_plane, total_alpha, weighted_sum
 
 
-def project_onto_ball(w: np.ndarray, radius: float) -> np.ndarray:
-    """The point of the L1 ball that is nearest to w, float64 [d]; w itself if it lies in the ball.
+@dataclass(frozen=True, kw_only=True)
+class ProjectedSubgradient(Parameters):
+    """Projected subgradient method on Σ ξ_i subject to ‖w‖₁ ≤ ε (Balamurugan et al. 2012, equation II.7 and §V.1).
 
-    That is soft(w, θ) with the largest θ = (sum of the k largest magnitudes − radius)/k over all k (Duchi et al. 2008).
+    epsilon: radius of the L1 ball (ε); smaller values make w sparser. Choose it by development score.
+    eta0: step in the first epoch; it is η₀/√k in epoch k.
     """
-    magnitudes = np.abs(w)
-    if magnitudes.sum() <= radius * (1 + 1e-12):
-        return w
-    descending = np.sort(magnitudes[magnitudes > 0])[::-1]
-    theta = ((np.cumsum(descending) - radius) / np.arange(1, len(descending) + 1)).max()
-    return w - np.clip(w, -theta, theta)
+
+    epsilon: float = 100.0
+    eta0: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_positive(self, "epsilon")
+        require_positive(self, "eta0")
+
+    @property
+    def learner(self) -> type[Learner]:
+        return ProjectedSubgradientLearner
 
 
-@kernel
-def _visit(oracle, data, examples, weights, eta, plane):
-    total = 0.0
-    for example in examples:
-        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-        total += max(0.0, loss - dot(weights, plane.indices, plane.values, size))
-        axpy(weights, eta, plane.indices, plane.values, size)
-    return total
+@dataclass(frozen=True, kw_only=True)
+class Extragradient(Parameters):
+    """Extragradient method on ‖w‖₁ + C Σ ξ_i, a saddle point over working sets (Balamurugan et al. 2012 §II).
+
+    C: weight of the loss; smaller values make w sparser.
+    check_oracle: before each epoch, assert that no stored plane is more violated than the one its oracle finds.
+    """
+
+    C: float = 0.1
+    check_oracle: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_positive(self, "C")
+        require_flag(self, "check_oracle")
+
+    @property
+    def learner(self) -> type[Learner]:
+        return ExtragradientLearner
+
+
+class SaddlePoint(NamedTuple):
+    """A point z = (u, v, α) of the saddle problem, and what its gradient F(z) consists of.
+
+    u, v: float64 [d], at least 0. planes: working sets with α. w: float64 [d], u − v. s: float64 [d], Σ α ΔΦ.
+    gains: float64 [P], g = Δ − wᵀΔΦ of each plane.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    planes: WorkingSet
+    w: np.ndarray
+    s: np.ndarray
+    gains: np.ndarray
 
 
 class ProjectedSubgradientLearner(Learner):
@@ -68,29 +103,79 @@ class ProjectedSubgradientLearner(Learner):
         return Progress(self.loss, None, None, None)
 
 
+class ExtragradientLearner(CollectingLearner):
+    """‖w‖₁ + C Σ ξ_i as min_{u, v ≥ 0} max_α Σ_j (u_j + v_j) + Σ α (Δ − (u − v)ᵀΔΦ), Σ_y α_i(y) = C with gold.
+
+    w = u − v may have any sign; the saddle point as printed has w ≥ 0. At the end of an epoch u, v and α move together.
+    Working sets only grow: when planes with α = 0 were dropped, w oscillated.
+    """
+
+    parameters: Extragradient
+    STATE = (Field("u"), Field("v"), Field("step"))
+
+    def __init__(self, parameters: Extragradient, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.u, self.v = np.maximum(self.w, 0.0), np.maximum(-self.w, 0.0)
+        self.step = 1.0
+
+    def _move(self) -> None:
+        here = self._point(self.u, self.v, self.planes, self.w)
+        ahead_planes = self.planes._replace(alpha=self.planes.alpha.copy())
+        ahead = self._point(self.u.copy(), self.v.copy(), ahead_planes, self.w.copy())
+        support = _support(self.u, self.v, self.planes)
+        # The working sets have changed: longer steps may be possible.
+        C, unit = self.parameters.C, self.problem.unit
+        self.step = _approach_saddle(here, ahead, support, 2.0 * self.step, C, unit)
+
+    def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> SaddlePoint:
+        return SaddlePoint(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.u, self.v = self.grown(self.u), self.grown(self.v)
+
+    def remove(self, examples: np.ndarray) -> None:
+        """Forget the examples: w is not a sum over dual variables, and the next epochs move it."""
+        self.forget(examples)
+
+    def _figures(self) -> Progress:
+        primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
+        return Progress(self.loss, primal, None, self._count())
+
+
+def project_onto_ball(w: np.ndarray, radius: float) -> np.ndarray:
+    """The point of the L1 ball that is nearest to w, float64 [d]; w itself if it lies in the ball.
+
+    That is soft(w, θ) with the largest θ = (sum of the k largest magnitudes − radius)/k over all k (Duchi et al. 2008).
+    """
+    magnitudes = np.abs(w)
+    if magnitudes.sum() <= radius * (1 + 1e-12):
+        return w
+    descending = np.sort(magnitudes[magnitudes > 0])[::-1]
+    theta = ((np.cumsum(descending) - radius) / np.arange(1, len(descending) + 1)).max()
+    return w - np.clip(w, -theta, theta)
+
+
+@kernel
+def _visit(oracle, data, examples, weights, eta, plane):
+    total = 0.0
+    for example in examples:
+        size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
+        total += max(0.0, loss - dot(weights, plane.indices, plane.values, size))
+        axpy(weights, eta, plane.indices, plane.values, size)
+    return total
+
+
 STEPS = 100
 """Extragradient steps between two oracle passes, at most."""
+
 
 AT_SADDLE = 1e-20
 """A squared distance ‖z − z̄‖² below which z is a saddle point up to rounding. w is in units of the loss."""
 
+
 CONTRACTION = 0.9
 """Upper bound of step length times local Lipschitz constant of the gradient; below 1 the method converges."""
-
-
-class SaddlePoint(NamedTuple):
-    """A point z = (u, v, α) of the saddle problem, and what its gradient F(z) consists of.
-
-    u, v: float64 [d], at least 0. planes: working sets with α. w: float64 [d], u − v. s: float64 [d], Σ α ΔΦ.
-    gains: float64 [P], g = Δ − wᵀΔΦ of each plane.
-    """
-
-    u: np.ndarray
-    v: np.ndarray
-    planes: WorkingSet
-    w: np.ndarray
-    s: np.ndarray
-    gains: np.ndarray
 
 
 @kernel
@@ -195,43 +280,3 @@ def _approach_saddle(here, ahead, support, step, C, unit):
     for j in support:
         here.w[j] = here.u[j] - here.v[j]
     return step
-
-
-class ExtragradientLearner(CollectingLearner):
-    """‖w‖₁ + C Σ ξ_i as min_{u, v ≥ 0} max_α Σ_j (u_j + v_j) + Σ α (Δ − (u − v)ᵀΔΦ), Σ_y α_i(y) = C with gold.
-
-    w = u − v may have any sign; the saddle point as printed has w ≥ 0. At the end of an epoch u, v and α move together.
-    Working sets only grow: when planes with α = 0 were dropped, w oscillated.
-    """
-
-    parameters: Extragradient
-    STATE = (Field("u"), Field("v"), Field("step"))
-
-    def __init__(self, parameters: Extragradient, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self.u, self.v = np.maximum(self.w, 0.0), np.maximum(-self.w, 0.0)
-        self.step = 1.0
-
-    def _move(self) -> None:
-        here = self._point(self.u, self.v, self.planes, self.w)
-        ahead_planes = self.planes._replace(alpha=self.planes.alpha.copy())
-        ahead = self._point(self.u.copy(), self.v.copy(), ahead_planes, self.w.copy())
-        support = _support(self.u, self.v, self.planes)
-        # The working sets have changed: longer steps may be possible.
-        C, unit = self.parameters.C, self.problem.unit
-        self.step = _approach_saddle(here, ahead, support, 2.0 * self.step, C, unit)
-
-    def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> SaddlePoint:
-        return SaddlePoint(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))
-
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self.u, self.v = self.grown(self.u), self.grown(self.v)
-
-    def remove(self, examples: np.ndarray) -> None:
-        """Forget the examples: w is not a sum over dual variables, and the next epochs move it."""
-        self.forget(examples)
-
-    def _figures(self) -> Progress:
-        primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
-        return Progress(self.loss, primal, None, self._count())

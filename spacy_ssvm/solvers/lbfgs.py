@@ -9,22 +9,49 @@ import importlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from .gradients import sum_losses
+from .gradients import LossSum, sum_losses
 from .learner import Certificate, Field, Learner, Progress
 from .pairs import pair_step
-from .parameters import Lbfgs
+from .parameters import LossFamily, require_flag, require_positive, require_tolerance, require_whole
 from .problem import Kind, Problem
 from .vectors import combination, products
 
-MEMORY = 6
-"""Pairs of a step and the change of ∇P along it that are kept; ten took more time for the same gap."""
 
-SLOPE_REDUCTION = 0.9
-"""A step is long enough when it has reduced the slope to this fraction (Wolfe's second condition)."""
+@dataclass(frozen=True, kw_only=True)
+class Lbfgs(LossFamily):
+    """L-BFGS on ½‖w‖² + C Σ L_{β,γ}, β < ∞: softmax-margin by default. Needs SciPy, and memory for about 20 times w.
+
+    iterations: of L-BFGS in an epoch, each about one pass over all examples. The next epoch continues where they end.
+    tolerance: relative duality gap at which training is complete. With small β, a part C log|Y| / β of the primal is
+        constant, so that the relative gap is small from the start: choose a smaller tolerance.
+    proximal: where training starts from earlier weights w₀, regularise by ½‖w − w₀‖² instead of ½‖w‖².
+    """
+
+    rule = "losses"
+
+    C: float = 1.0
+    beta: float | Literal["inf"] = 1.0
+    iterations: int = 10
+    tolerance: float = 1e-3
+    proximal: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.is_smooth:
+            raise ValueError("solver.beta must be finite for L-BFGS, which needs a smooth loss: choose another solver")
+        require_positive(self, "iterations")
+        require_whole(self, "iterations")
+        require_tolerance(self, 0.0)
+        require_flag(self, "proximal")
+
+    @property
+    def learner(self) -> type[Learner]:
+        return LbfgsLearner
 
 
 class Point(NamedTuple):
@@ -33,13 +60,6 @@ class Point(NamedTuple):
     w: np.ndarray
     primal: float
     gradient: np.ndarray
-
-
-def _scipy(module: str) -> Any:
-    try:
-        return importlib.import_module(f"scipy.{module}")
-    except ImportError as error:
-        raise ImportError("L-BFGS needs SciPy: pip install scipy") from error
 
 
 class _Line:
@@ -120,7 +140,7 @@ class LbfgsLearner(Learner):
 
     def visit(self, examples: np.ndarray) -> None:
         """Add up the losses of these examples at the w that the epoch starts from; `end_epoch` moves w."""
-        self.loss += sum_losses(self.problem, self.w, self.parameters, examples, self.n_threads).value
+        self.loss += self._losses(self.w, examples).value
 
     def end_epoch(self) -> None:
         point = self._point(self.w)
@@ -257,9 +277,13 @@ class LbfgsLearner(Learner):
     def _point(self, w: np.ndarray) -> Point:
         """P(w) and ∇P(w) for w float64 [d]."""
         C, offset = self.parameters.C, self._offset(w)
-        value, gradient = sum_losses(self.problem, w, self.parameters, n_threads=self.n_threads)
+        value, gradient = self._losses(w)
         self._combination([-C, 1.0], [gradient, offset], out=gradient)
         return Point(w, self._regulariser(offset) + C * value, gradient)
+
+    def _losses(self, w: np.ndarray, examples: np.ndarray | None = None) -> LossSum:
+        p = self.parameters
+        return sum_losses(self.problem, w, float(p.beta), p.gamma, examples, self.n_threads)
 
     def _offset(self, weights: np.ndarray) -> np.ndarray:
         return weights if self.centre is None else self._combination([1.0, -1.0], [weights, self.centre])
@@ -277,3 +301,18 @@ class LbfgsLearner(Learner):
         self, factors: Sequence[float], vectors: Sequence[np.ndarray], out: np.ndarray | None = None
     ) -> np.ndarray:
         return combination(factors, vectors, self.n_threads, out)
+
+
+MEMORY = 6
+"""Pairs of a step and the change of ∇P along it that are kept; ten took more time for the same gap."""
+
+
+SLOPE_REDUCTION = 0.9
+"""A step is long enough when it has reduced the slope to this fraction (Wolfe's second condition)."""
+
+
+def _scipy(module: str) -> Any:
+    try:
+        return importlib.import_module(f"scipy.{module}")
+    except ImportError as error:
+        raise ImportError("L-BFGS needs SciPy: pip install scipy") from error

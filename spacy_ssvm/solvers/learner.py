@@ -5,7 +5,6 @@ follow from the problem and the parameters are not part of the state. A learner 
 as the original one does.
 """
 
-import importlib
 import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
@@ -250,12 +249,6 @@ class Learner(ABC):
         return extended(array, self.problem.dimension)
 
 
-def implementation(name: str) -> Any:
-    """The class with this name, module:class, as parameters name theirs."""
-    module, class_name = name.split(":")
-    return getattr(importlib.import_module(module), class_name)
-
-
 def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None = None, n_threads: int = 1) -> Learner:
     """The learner that these parameters name.
 
@@ -265,7 +258,7 @@ def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None =
     Raises:
         ValueError: the problem's structure does not offer the oracle that the solver needs.
     """
-    learner: Learner = implementation(parameters.learner)(parameters, problem, weights)
+    learner: Learner = parameters.learner(parameters, problem, weights)
     learner.n_threads = n_threads
     return learner
 

@@ -4,114 +4,60 @@ The two solvers share working sets, oracles and the two loops.
 """
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ..kernels import kernel
 from . import working_set
 from .dual import NEGLIGIBLE_GAP, DualLearner
-from .learner import Field, Progress
+from .learner import Field, Learner, Progress
 from .oracle_pass import add_slack
-from .parameters import Lse, Parameters
+from .parameters import Parameters, TwoLoopParameters
 from .planes import dot, find_planes, kbest_buffer, take_plane
 from .problem import Problem
 from .small_qp import smo
 from .working_set import N_PLANES, NO_PLANE, add, is_plane, plane_axpy, plane_dot
 
-OUTSIDE, GAP = 0, 1
-"""Positions in `figures`: the largest g found outside the working sets; the gap over the working sets, in SDCD summed
-while w moves."""
 
-MIN_VIOLATION = 1e-9
-"""A plane enters a working set only if its g, in units of the loss, exceeds this: at the optimum many g are 0 up to
-rounding."""
+@dataclass(frozen=True, kw_only=True)
+class Lse(TwoLoopParameters):
+    """The parameters of both solvers of the LSE-SSVM.
 
-
-@kernel
-def _match(planes, example, plane, size, loss, matched):
-    """Match the plane in `plane` with an equal plane of V_i that is not matched yet. Returns whether there is one.
-
-    Each plane of V_i stands for one structure, and several structures may have equal planes.
-
-    matched: bool [|V_i|], by position in the example's list, updated.
+    C: weight of the loss, which counts every violated structure: good values are smaller than with other solvers.
+    tolerance: training is complete when the gap over the structures in the working sets, relative to their primal
+        objective, is at most this. The gap over all structures is larger and unknown; as an epoch adds at most one
+        structure per example, it is several times larger if there are few epochs.
+    oracle: "outside", the best structure that is not in the working set yet; or "printed", the best of all, as in the
+        LSE-SSVM paper: once it is in the working set, nothing new enters, and training stops short of the optimum.
     """
-    place, p = 0, planes.head[example]
-    while p != NO_PLANE:
-        if not matched[place] and is_plane(planes, p, plane, size, loss):
-            matched[place] = True
-            return True
-        place, p = place + 1, planes.next[p]
-    return False
+
+    C: float = 0.01
+    oracle: Literal["outside", "printed"] = "outside"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.oracle not in ("outside", "printed"):
+            raise ValueError(f'solver.oracle must be "outside" or "printed", not {self.oracle!r}')
 
 
-@kernel
-def _count(planes, example, weights):
-    """The number of the example's planes, and the number of those that are violated."""
-    n_planes, violated = 0, 0
-    p = planes.head[example]
-    while p != NO_PLANE:
-        n_planes += 1
-        if planes.loss[p] - plane_dot(weights, planes, p) > 0.0:
-            violated += 1
-        p = planes.next[p]
-    return n_planes, violated
+@dataclass(frozen=True, kw_only=True)
+class LseSdcd(Lse):
+    """Sequential dual coordinate descent on the LSE-SSVM (LSE-SSVM paper, algorithm 2); parameters as for both."""
+
+    @property
+    def learner(self) -> type[Learner]:
+        return LseSdcdLearner
 
 
-@kernel
-def _find_outside(oracle, data, example, weights, k, unit, matched, planes, plane):
-    """Write the plane of the best violated structure outside V_i to `plane`, if it is among the k best structures.
+@dataclass(frozen=True, kw_only=True)
+class LseCuttingPlane(Lse):
+    """1-slack cutting planes on the LSE-SSVM (LSE-SSVM paper, algorithm 1); parameters as for both."""
 
-    Returns its size, loss and g, with size −1 if there is none; ξ_i; and whether a larger k might find one.
-    """
-    best = kbest_buffer(k, len(plane.indices))
-    n_planes = find_planes(oracle, data, example, weights, 1.0, k, best, plane)
-    matched[:] = False
-    slack = 0.0
-    for j in range(n_planes):
-        size, loss = take_plane(best, j, plane)
-        g = loss - dot(weights, plane.indices, plane.values, size)
-        slack = max(slack, g)
-        if g <= MIN_VIOLATION * unit:
-            return -1, 0.0, 0.0, slack, False
-        if not _match(planes, example, plane, size, loss, matched):
-            return size, loss, g, slack, False
-    return -1, 0.0, 0.0, slack, n_planes == k
-
-
-@kernel
-def add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane):
-    """Add a violated structure to V_i: the best one outside V_i, or, without `outside`, the best one if it is outside.
-
-    Every structure that is better than the best violated one outside V_i is a violated member of V_i. So k is doubled
-    until that structure is found, and at most |violated members| + 1. Adds ξ_i to `sums`.
-    """
-    n_planes, violated = _count(planes, example, weights)
-    matched = np.zeros(n_planes, np.bool_)
-    k, max_k = 1, violated + 1 if outside else 1
-    while True:
-        size, loss, g, slack, undecided = _find_outside(oracle, data, example, weights, k, unit, matched, planes, plane)
-        if not undecided or k == max_k:
-            break
-        k = min(2 * k, max_k)
-    if size >= 0:
-        add(planes, example, plane, size, loss)
-        figures[OUTSIDE] = max(figures[OUTSIDE], g)
-    add_slack(sums, slack)
-
-
-@kernel
-def _working_gap(planes, weights, C):
-    """Σ C max(0, g) − αg over all working sets, and Σ αΔ."""
-    gap, linear = 0.0, 0.0
-    for example in range(len(planes.head)):
-        p = planes.head[example]
-        while p != NO_PLANE:
-            g = planes.loss[p] - plane_dot(weights, planes, p)
-            gap += C * max(0.0, g) - planes.alpha[p] * g
-            linear += planes.alpha[p] * planes.loss[p]
-            p = planes.next[p]
-    return gap, linear
+    @property
+    def learner(self) -> type[Learner]:
+        return LseCuttingPlaneLearner
 
 
 class LseLearner(DualLearner):
@@ -168,43 +114,6 @@ class LseLearner(DualLearner):
         return _working_gap(self.planes, self.w, self.parameters.C)
 
 
-@kernel
-def _solve(example, weights, C, planes):
-    """Lines 16 to 21: one pass over the example's dual variables, equations IV.6 and IV.7.
-
-    Returns Σ_y C max(0, g) − αg, each term before the step of its own α.
-    """
-    gap = 0.0
-    p = planes.head[example]
-    while p != NO_PLANE:
-        g = planes.loss[p] - plane_dot(weights, planes, p)
-        gap += C * max(0.0, g) - planes.alpha[p] * g
-        if planes.norm[p] > 0.0:
-            alpha = min(C, max(0.0, planes.alpha[p] + g / planes.norm[p]))
-            if alpha != planes.alpha[p]:
-                plane_axpy(weights, alpha - planes.alpha[p], planes, p)
-                planes.alpha[p] = alpha
-        elif g > 0.0:
-            planes.alpha[p] = C
-        p = planes.next[p]
-    return gap
-
-
-@kernel
-def _inner_pass(examples, weights, C, planes):
-    """A type-II loop."""
-    for example in examples:
-        _solve(example, weights, C, planes)
-
-
-@kernel
-def _oracle_pass(oracle, data, examples, weights, C, outside, unit, figures, sums, planes, plane):
-    """A type-I loop, lines 8 to 25."""
-    for example in examples:
-        add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane)
-        figures[GAP] += _solve(example, weights, C, planes)
-
-
 class LseSdcdLearner(LseLearner):
     """D = Σ αΔ − ½‖w‖² by coordinate steps α ← clip(α + g / ‖ΔΦ‖², 0, C)."""
 
@@ -214,46 +123,6 @@ class LseSdcdLearner(LseLearner):
 
     def _inner_pass(self, rng: np.random.Generator) -> None:
         _inner_pass(rng.permutation(self.problem.n_examples), self.w, self.parameters.C, self.planes)
-
-
-CUT_REDUCTION = 0.1
-"""The programme over the cuts is solved until its gap is this fraction of the gap before the newest cut."""
-
-
-@kernel
-def _find_planes(oracle, data, examples, weights, outside, unit, figures, sums, planes, plane):
-    """Lines 8 to 12."""
-    for example in examples:
-        add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane)
-
-
-@kernel
-def _numbers(planes, examples):
-    """The numbers of the examples' planes, int64, in the order of the lists."""
-    numbers, size = np.empty(planes.counts[N_PLANES], np.int64), 0
-    for example in examples:
-        p = planes.head[example]
-        while p != NO_PLANE:
-            numbers[size] = p
-            size += 1
-            p = planes.next[p]
-    return numbers[:size]
-
-
-@kernel
-def _violations(planes, numbers, weights):
-    """g of each of the given planes, float64 [len(numbers)]."""
-    g = np.empty(len(numbers))
-    for k in range(len(numbers)):
-        g[k] = planes.loss[numbers[k]] - plane_dot(weights, planes, numbers[k])
-    return g
-
-
-@kernel
-def _add_planes(planes, numbers, weights):
-    """weights += Σ ΔΦ of the given planes."""
-    for p in numbers:
-        plane_axpy(weights, 1.0, planes, p)
 
 
 class LseCuttingPlaneLearner(LseLearner):
@@ -363,3 +232,176 @@ class LseCuttingPlaneLearner(LseLearner):
         products = [self._products(cut) for cut in self.cuts]
         self.gram = np.array([row for row, _ in products])
         self.linear = np.array([linear for _, linear in products])
+
+
+OUTSIDE, GAP = 0, 1
+"""Positions in `figures`: the largest g found outside the working sets; the gap over the working sets, in SDCD summed
+while w moves."""
+
+
+MIN_VIOLATION = 1e-9
+"""A plane enters a working set only if its g, in units of the loss, exceeds this: at the optimum many g are 0 up to
+rounding."""
+
+
+@kernel
+def _match(planes, example, plane, size, loss, matched):
+    """Match the plane in `plane` with an equal plane of V_i that is not matched yet. Returns whether there is one.
+
+    Each plane of V_i stands for one structure, and several structures may have equal planes.
+
+    matched: bool [|V_i|], by position in the example's list, updated.
+    """
+    place, p = 0, planes.head[example]
+    while p != NO_PLANE:
+        if not matched[place] and is_plane(planes, p, plane, size, loss):
+            matched[place] = True
+            return True
+        place, p = place + 1, planes.next[p]
+    return False
+
+
+@kernel
+def _count(planes, example, weights):
+    """The number of the example's planes, and the number of those that are violated."""
+    n_planes, violated = 0, 0
+    p = planes.head[example]
+    while p != NO_PLANE:
+        n_planes += 1
+        if planes.loss[p] - plane_dot(weights, planes, p) > 0.0:
+            violated += 1
+        p = planes.next[p]
+    return n_planes, violated
+
+
+@kernel
+def _find_outside(oracle, data, example, weights, k, unit, matched, planes, plane):
+    """Write the plane of the best violated structure outside V_i to `plane`, if it is among the k best structures.
+
+    Returns its size, loss and g, with size −1 if there is none; ξ_i; and whether a larger k might find one.
+    """
+    best = kbest_buffer(k, len(plane.indices))
+    n_planes = find_planes(oracle, data, example, weights, 1.0, k, best, plane)
+    matched[:] = False
+    slack = 0.0
+    for j in range(n_planes):
+        size, loss = take_plane(best, j, plane)
+        g = loss - dot(weights, plane.indices, plane.values, size)
+        slack = max(slack, g)
+        if g <= MIN_VIOLATION * unit:
+            return -1, 0.0, 0.0, slack, False
+        if not _match(planes, example, plane, size, loss, matched):
+            return size, loss, g, slack, False
+    return -1, 0.0, 0.0, slack, n_planes == k
+
+
+@kernel
+def add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane):
+    """Add a violated structure to V_i: the best one outside V_i, or, without `outside`, the best one if it is outside.
+
+    Every structure that is better than the best violated one outside V_i is a violated member of V_i. So k is doubled
+    until that structure is found, and at most |violated members| + 1. Adds ξ_i to `sums`.
+    """
+    n_planes, violated = _count(planes, example, weights)
+    matched = np.zeros(n_planes, np.bool_)
+    k, max_k = 1, violated + 1 if outside else 1
+    while True:
+        size, loss, g, slack, undecided = _find_outside(oracle, data, example, weights, k, unit, matched, planes, plane)
+        if not undecided or k == max_k:
+            break
+        k = min(2 * k, max_k)
+    if size >= 0:
+        add(planes, example, plane, size, loss)
+        figures[OUTSIDE] = max(figures[OUTSIDE], g)
+    add_slack(sums, slack)
+
+
+@kernel
+def _working_gap(planes, weights, C):
+    """Σ C max(0, g) − αg over all working sets, and Σ αΔ."""
+    gap, linear = 0.0, 0.0
+    for example in range(len(planes.head)):
+        p = planes.head[example]
+        while p != NO_PLANE:
+            g = planes.loss[p] - plane_dot(weights, planes, p)
+            gap += C * max(0.0, g) - planes.alpha[p] * g
+            linear += planes.alpha[p] * planes.loss[p]
+            p = planes.next[p]
+    return gap, linear
+
+
+@kernel
+def _solve(example, weights, C, planes):
+    """Lines 16 to 21: one pass over the example's dual variables, equations IV.6 and IV.7.
+
+    Returns Σ_y C max(0, g) − αg, each term before the step of its own α.
+    """
+    gap = 0.0
+    p = planes.head[example]
+    while p != NO_PLANE:
+        g = planes.loss[p] - plane_dot(weights, planes, p)
+        gap += C * max(0.0, g) - planes.alpha[p] * g
+        if planes.norm[p] > 0.0:
+            alpha = min(C, max(0.0, planes.alpha[p] + g / planes.norm[p]))
+            if alpha != planes.alpha[p]:
+                plane_axpy(weights, alpha - planes.alpha[p], planes, p)
+                planes.alpha[p] = alpha
+        elif g > 0.0:
+            planes.alpha[p] = C
+        p = planes.next[p]
+    return gap
+
+
+@kernel
+def _inner_pass(examples, weights, C, planes):
+    """A type-II loop."""
+    for example in examples:
+        _solve(example, weights, C, planes)
+
+
+@kernel
+def _oracle_pass(oracle, data, examples, weights, C, outside, unit, figures, sums, planes, plane):
+    """A type-I loop, lines 8 to 25."""
+    for example in examples:
+        add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane)
+        figures[GAP] += _solve(example, weights, C, planes)
+
+
+CUT_REDUCTION = 0.1
+"""The programme over the cuts is solved until its gap is this fraction of the gap before the newest cut."""
+
+
+@kernel
+def _find_planes(oracle, data, examples, weights, outside, unit, figures, sums, planes, plane):
+    """Lines 8 to 12."""
+    for example in examples:
+        add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane)
+
+
+@kernel
+def _numbers(planes, examples):
+    """The numbers of the examples' planes, int64, in the order of the lists."""
+    numbers, size = np.empty(planes.counts[N_PLANES], np.int64), 0
+    for example in examples:
+        p = planes.head[example]
+        while p != NO_PLANE:
+            numbers[size] = p
+            size += 1
+            p = planes.next[p]
+    return numbers[:size]
+
+
+@kernel
+def _violations(planes, numbers, weights):
+    """g of each of the given planes, float64 [len(numbers)]."""
+    g = np.empty(len(numbers))
+    for k in range(len(numbers)):
+        g[k] = planes.loss[numbers[k]] - plane_dot(weights, planes, numbers[k])
+    return g
+
+
+@kernel
+def _add_planes(planes, numbers, weights):
+    """weights += Σ ΔΦ of the given planes."""
+    for p in numbers:
+        plane_axpy(weights, 1.0, planes, p)

@@ -1,16 +1,95 @@
 """1-best and k-best MIRA, max-loss or prediction-based (Crammer et al. 2005; Martins et al. 2010, §4)."""
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from ..kernels import kernel
-from .parameters import Mira, Parameters, PredictionMira
+from .learner import Learner
+from .parameters import Parameters, require_positive, require_positive_whole
 from .perceptron import AveragedLearner, averaged_axpy
 from .planes import dot, find_plane, find_planes, kbest_buffer, plane_product, squared_norm, take_plane
 from .problem import Problem, call
 from .small_qp import hildreth, smo
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mira(Parameters):
+    """Max-loss MIRA, averaged: a step minimises the change of w, ½‖w′ − w‖², plus C times the largest violation among
+    the k best structures, which are decoded with their loss (Martins et al. 2010, equations 15 and 17).
+
+    C: weight of the loss; the largest step where k = 1.
+    k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
+    """
+
+    rule = "mixed"
+
+    C: float = 0.1
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_positive(self, "C")
+        require_positive_whole(self, "k")
+
+    @property
+    def learner(self) -> type[Learner]:
+        return MiraLearner
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionMira(Parameters):
+    """Prediction-based MIRA, averaged: the smallest change of w after which none of the k best structures, which are
+    decoded without their loss, is violated (Chang & Yih 2013 §2.1; Martins et al. 2010, footnote 7).
+
+    k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
+    """
+
+    rule = "mixed"
+
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_positive_whole(self, "k")
+
+    @property
+    def learner(self) -> type[Learner]:
+        return PredictionMiraLearner
+
+
+class MiraLearner(AveragedLearner):
+    """w ← argmin ½‖w′ − w‖² + Cξ, ξ ≥ Δ − w′ᵀΔΦ(ŷ) and ξ ≥ 0, for the k best ŷ by wᵀΦ(x_i, y) + Δ(y_i, y).
+
+    For k = 1 that is w ← w + min(C, max(0, Δ − wᵀΔΦ) / ‖ΔΦ‖²) ΔΦ(ŷ).
+    """
+
+    parameters: Mira | PredictionMira
+    loss_scale: ClassVar[float] = 1.0
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        if self.parameters.k > 1:
+            problem.oracles("kbest")
+
+    def visit(self, examples: np.ndarray) -> None:
+        C = self.parameters.C if isinstance(self.parameters, Mira) else math.inf
+        state = examples, self.w, self.weighted_steps, self.visits, self.loss_scale, C
+        if self.parameters.k == 1:
+            self.loss += call(_visit, self.problem, *state, self.buffer)
+        else:
+            k, unit = self.parameters.k, self.problem.unit
+            self.loss += call(_kbest_visit, self.problem, *state, k, unit, self.buffer, kind="kbest")
+        self.visits += len(examples)
+
+
+class PredictionMiraLearner(MiraLearner):
+    """MIRA for the k best ŷ by wᵀΦ(x_i, y), with ξ = 0."""
+
+    loss_scale = 0.0
+
 
 TOLERANCE = 1e-10
 """Violation, in units of the loss, that the k-best steps may leave."""
@@ -65,34 +144,3 @@ def _kbest_visit(oracle, data, examples, weights, weighted_steps, visits, loss_s
         total += linear.max()
         visits += 1
     return total
-
-
-class MiraLearner(AveragedLearner):
-    """w ← argmin ½‖w′ − w‖² + Cξ, ξ ≥ Δ − w′ᵀΔΦ(ŷ) and ξ ≥ 0, for the k best ŷ by wᵀΦ(x_i, y) + Δ(y_i, y).
-
-    For k = 1 that is w ← w + min(C, max(0, Δ − wᵀΔΦ) / ‖ΔΦ‖²) ΔΦ(ŷ).
-    """
-
-    parameters: Mira | PredictionMira
-    loss_scale: ClassVar[float] = 1.0
-
-    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        if self.parameters.k > 1:
-            problem.oracles("kbest")
-
-    def visit(self, examples: np.ndarray) -> None:
-        C = self.parameters.C if isinstance(self.parameters, Mira) else math.inf
-        state = examples, self.w, self.weighted_steps, self.visits, self.loss_scale, C
-        if self.parameters.k == 1:
-            self.loss += call(_visit, self.problem, *state, self.buffer)
-        else:
-            k, unit = self.parameters.k, self.problem.unit
-            self.loss += call(_kbest_visit, self.problem, *state, k, unit, self.buffer, kind="kbest")
-        self.visits += len(examples)
-
-
-class PredictionMiraLearner(MiraLearner):
-    """MIRA for the k best ŷ by wᵀΦ(x_i, y), with ξ = 0."""
-
-    loss_scale = 0.0

@@ -1,5 +1,6 @@
 """1-slack cutting planes for the L1-loss SSVM (Joachims et al. 2009, algorithm 3, which SVM-Struct runs)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,51 +8,35 @@ import numpy as np
 from ..growth import extended
 from ..kernels import kernel
 from .certificate import GAP_REDUCTION, BatchLearner, slacks
-from .learner import Field
+from .learner import Field, Learner
 from .oracle_pass import SINGLE_PRECISION, find_all, oracle_failure
-from .parameters import OneSlack
+from .parameters import DualParameters, require_whole
 from .planes import axpy, dot
 from .problem import Problem
 from .small_qp import smo
 from .vectors import nonzero, squared_distance
 
-GOLD = 0
-"""Number of the plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C minus the sum of the others."""
 
+@dataclass(frozen=True, kw_only=True)
+class OneSlack(DualParameters):
+    """1-slack cutting planes on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Joachims et al. 2009; SVM-Struct).
 
-@kernel
-def _sum_planes(planes, summed, losses, slacks):
-    """summed += Σ ΔΦ_i(ŷ_i) over the violated planes. Returns losses + Σ Δ_i and slacks + Σ ξ_i."""
-    for k in range(len(planes.violations)):
-        if planes.violations[k] > 0.0:
-            begin, end = planes.starts[k], planes.starts[k + 1]
-            axpy(summed, 1.0, planes.indices[begin:], planes.values[begin:], end - begin)
-            losses += planes.losses[k]
-            slacks += planes.violations[k]
-    return losses, slacks
+    The paper's C is nC here, because its planes are means over the examples; here they are sums.
 
-
-def add_planes(
-    problem: Problem,
-    weights: np.ndarray,
-    examples: np.ndarray,
-    summed: np.ndarray,
-    loss: float = 0.0,
-    slack: float = 0.0,
-    n_threads: int = 1,
-) -> tuple[float, float]:
-    """Call the max-oracles of the examples, int64, at w, float64 [d]; summed += Σ ΔΦ_i of the violated planes.
-
-    Returns loss + Σ Δ_i and slack + Σ ξ_i of these.
+    idle_epochs: a plane whose α has been 0 for more epochs than this is dropped.
     """
-    for _, planes in find_all(problem, weights, examples, n_threads):
-        loss, slack = _sum_planes(planes, summed, loss, slack)
-    return loss, slack
 
+    rule = "planes"
 
-@kernel
-def _product(weights, indices, values):
-    return dot(weights, indices, values, len(indices))
+    idle_epochs: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_whole(self, "idle_epochs")
+
+    @property
+    def learner(self) -> type[Learner]:
+        return OneSlackLearner
 
 
 class OneSlackLearner(BatchLearner):
@@ -204,3 +189,42 @@ class OneSlackLearner(BatchLearner):
 
     def _count(self) -> int:
         return len(self.alpha) - 1
+
+
+GOLD = 0
+"""Number of the plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C minus the sum of the others."""
+
+
+@kernel
+def _sum_planes(planes, summed, losses, slacks):
+    """summed += Σ ΔΦ_i(ŷ_i) over the violated planes. Returns losses + Σ Δ_i and slacks + Σ ξ_i."""
+    for k in range(len(planes.violations)):
+        if planes.violations[k] > 0.0:
+            begin, end = planes.starts[k], planes.starts[k + 1]
+            axpy(summed, 1.0, planes.indices[begin:], planes.values[begin:], end - begin)
+            losses += planes.losses[k]
+            slacks += planes.violations[k]
+    return losses, slacks
+
+
+def add_planes(
+    problem: Problem,
+    weights: np.ndarray,
+    examples: np.ndarray,
+    summed: np.ndarray,
+    loss: float = 0.0,
+    slack: float = 0.0,
+    n_threads: int = 1,
+) -> tuple[float, float]:
+    """Call the max-oracles of the examples, int64, at w, float64 [d]; summed += Σ ΔΦ_i of the violated planes.
+
+    Returns loss + Σ Δ_i and slack + Σ ξ_i of these.
+    """
+    for _, planes in find_all(problem, weights, examples, n_threads):
+        loss, slack = _sum_planes(planes, summed, loss, slack)
+    return loss, slack
+
+
+@kernel
+def _product(weights, indices, values):
+    return dot(weights, indices, values, len(indices))

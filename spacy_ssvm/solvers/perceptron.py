@@ -1,5 +1,7 @@
 """Averaged structured perceptron (Collins 2002; Chang & Yih 2013 §2.1 and §4.3), and averaging for online solvers."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..kernels import kernel
@@ -9,14 +11,15 @@ from .planes import axpy, find_plane
 from .problem import Problem, call
 
 
-@kernel
-def averaged_axpy(weights, weighted_steps, visits, step, plane, size):
-    """w ← w + step · ΔΦ after `visits` earlier visits, and u ← u + visits · step · ΔΦ; weighted_steps: u.
+@dataclass(frozen=True, kw_only=True)
+class Perceptron(Parameters):
+    """Averaged structured perceptron (Chang & Yih 2013 §2.1 and §4.3): w ← w + ΔΦ(ŷ), ŷ decoded without loss."""
 
-    With u = Σ_t t · step_t ΔΦ_t, the mean of w over T visits is w − u / T, without a pass over all d weights per visit.
-    """
-    axpy(weights, step, plane.indices, plane.values, size)
-    axpy(weighted_steps, step * visits, plane.indices, plane.values, size)
+    rule = "mixed"
+
+    @property
+    def learner(self) -> type[Learner]:
+        return PerceptronLearner
 
 
 class AveragedLearner(Learner):
@@ -44,6 +47,24 @@ class AveragedLearner(Learner):
         self.weighted_steps = self.grown(self.weighted_steps)
 
 
+class PerceptronLearner(AveragedLearner):
+    """w ← w + ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y)."""
+
+    def visit(self, examples: np.ndarray) -> None:
+        self.loss += call(_visit, self.problem, examples, self.w, self.weighted_steps, self.visits, self.buffer)
+        self.visits += len(examples)
+
+
+@kernel
+def averaged_axpy(weights, weighted_steps, visits, step, plane, size):
+    """w ← w + step · ΔΦ after `visits` earlier visits, and u ← u + visits · step · ΔΦ; weighted_steps: u.
+
+    With u = Σ_t t · step_t ΔΦ_t, the mean of w over T visits is w − u / T, without a pass over all d weights per visit.
+    """
+    axpy(weights, step, plane.indices, plane.values, size)
+    axpy(weighted_steps, step * visits, plane.indices, plane.values, size)
+
+
 @kernel
 def _visit(oracle, data, examples, weights, weighted_steps, visits, plane):
     mistakes = 0.0
@@ -53,11 +74,3 @@ def _visit(oracle, data, examples, weights, weighted_steps, visits, plane):
         mistakes += loss
         visits += 1
     return mistakes
-
-
-class PerceptronLearner(AveragedLearner):
-    """w ← w + ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y)."""
-
-    def visit(self, examples: np.ndarray) -> None:
-        self.loss += call(_visit, self.problem, examples, self.w, self.weighted_steps, self.visits, self.buffer)
-        self.visits += len(examples)

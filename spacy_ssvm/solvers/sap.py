@@ -4,6 +4,7 @@ The sequential method (algorithm 2) visits one example at a time; the batch meth
 proximal variants add costs ν and µ for moving β and α.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,17 +13,201 @@ from ..kernels import kernel
 from . import working_set
 from .certificate import CertifiedLearner, Slacks
 from .dual import CollectingLearner, DualLearner
-from .learner import Field, Progress
+from .learner import Field, Learner, Progress
 from .oracle_pass import add_if_violated
 from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
-from .parameters import Sap
+from .parameters import DualParameters, require_flag, require_not_negative, require_positive
 from .planes import squared_norm
 from .problem import Problem
 from .vectors import squared_distance
 from .working_set import NO_PLANE, drop_inactive, plane_dot, total_alpha
 
+
+@dataclass(frozen=True, kw_only=True)
+class Sap(DualParameters):
+    """Sequential alternating proximal method on the elastic-net SSVM, ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i.
+
+    Balamurugan et al. 2012, algorithm 2; with ν = µ = 0, β is always the best one, and α takes full steps.
+
+    rho1: weight of ‖w‖₁; larger values make w sparser. rho2: weight of ½‖w‖², positive.
+    nu: cost of moving β, the paper's ν, for dual variables that sum to 1; here they sum to C, and the cost is Cν.
+    mu: cost of moving α, the paper's µ; for dual variables that sum to C it is µ/C.
+    batch: use algorithm 1, which calls all oracles and moves all α before β moves once; the sequential algorithm (the
+        default) converges sooner.
+    """
+
+    rho1: float = 0.5
+    rho2: float = 0.5
+    nu: float = 0.0
+    mu: float = 0.0
+    batch: bool = False
+
+    @property
+    def learner(self) -> type[Learner]:
+        """The variant that these parameters ask for."""
+        if self.batch:
+            return BatchSapLearner
+        if self.nu or self.mu:
+            return ProximalSapLearner
+        return SapLearner
+
+    @property
+    def rule(self) -> str | None:  # type: ignore[override]
+        """For the sequential algorithm without costs of moving."""
+        return None if self.batch or self.nu or self.mu else "dual"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_not_negative(self, "rho1")
+        require_positive(self, "rho2")
+        require_not_negative(self, "nu")
+        require_not_negative(self, "mu")
+        require_flag(self, "batch")
+
+
+class Box(NamedTuple):
+    """β ∈ [−ρ₁, ρ₁]^d, and the coordinates in which its update rule (equation IV.14) still changes it.
+
+    The rule is monotone in β_j, so repeated application reaches a fixed point, even in rounded arithmetic. From then
+    on, until s_j changes, coordinate j needs no update. So w = (s − β)/ρ₂ is kept up to date in all coordinates at a
+    cost that depends on the number of coordinates that recent visits have changed, not on d.
+
+    beta: float64 [d]. moving: int32 [d]; its first size[0] (int64 [1]) entries are the coordinates where β or s has
+    just changed. moves: bool [d], whether a coordinate is one of these.
+    """
+
+    beta: np.ndarray
+    moving: np.ndarray
+    moves: np.ndarray
+    size: np.ndarray
+
+
+class SapLearner(DualLearner, CertifiedLearner):
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: pair steps on α with the best β; s = Σ α ΔΦ, w = (s − β)/ρ₂ = soft(s, ρ₁)/ρ₂."""
+
+    parameters: Sap
+    STATE = (Field("s"),)
+
+    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.s = self._dual_point(self.w)
+
+    def visit(self, examples: np.ndarray) -> None:
+        p, settings = self.parameters, (self.problem.unit, self.keeps_planes, difference_buffer(self.problem))
+        self._run(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, *settings)
+
+    def retune(self, parameters: Any) -> bool:
+        """The dual variables are feasible for any ρ₁ and ρ₂."""
+        if not super().retune(parameters):
+            return False
+        self.s, self.w = self.w, self._summed()
+        return True
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        self.s = self.grown(self.s)
+
+    @property
+    def point(self) -> np.ndarray:
+        return self.s
+
+    def move_to(self, point: np.ndarray) -> None:
+        super().move_to(point)
+        shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
+
+    def remove(self, examples: np.ndarray) -> None:
+        working_set.remove_all(self.planes, examples, self.s)
+        shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
+
+    def _dual_point(self, w: np.ndarray) -> np.ndarray:
+        return np.asarray(self.parameters.rho2 * w + self.parameters.rho1 * np.sign(w))
+
+    def _summed(self) -> np.ndarray:
+        s, w = self._dual_sum(), np.zeros_like(self.w)
+        shrink(s, w, self.parameters.rho1, self.parameters.rho2)
+        return w
+
+    def _penalty(self, w: np.ndarray) -> tuple[float, float]:
+        """The conjugate is (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂, without ρ₁‖w‖₁."""
+        square = self.parameters.rho2 / 2 * squared_distance(w, n_threads=self.n_threads)
+        return self.parameters.rho1 * float(np.abs(w).sum()) + square, square
+
+
+class ProximalSapLearner(SapLearner):
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at cost µ with β fixed, then β moves at cost ν with α fixed.
+
+    The oracle uses w = (s − β)/ρ₂; predictions, figures and certificates use soft(s, ρ₁)/ρ₂, the w of the best β.
+    """
+
+    STATE = (Field("box"),)
+
+    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._start_from_best()
+
+    def _start_from_best(self) -> None:
+        p = self.parameters
+        self.nu, self.mu = p.C * p.nu, p.mu / p.C
+        """The costs for dual variables that sum to C; the paper's sum to 1."""
+        self.box = box_at_best(self.s, p.rho1)
+
+    def visit(self, examples: np.ndarray) -> None:
+        p = self.parameters
+        state = (self.s, self.w, p.C, p.rho1, p.rho2, self.nu, self.mu, self.problem.unit, self.box)
+        self._run(_visit_proximal, examples, *state, difference_buffer(self.problem))
+
+    def prediction_weights(self) -> np.ndarray:
+        w = np.zeros_like(self.s)
+        shrink(self.s, w, self.parameters.rho1, self.parameters.rho2)
+        return w
+
+    def retune(self, parameters: Any) -> bool:
+        if not super().retune(parameters):
+            return False
+        self._start_from_best()
+        return True
+
+    def extend(self, problem: Problem) -> None:
+        super().extend(problem)
+        grown = box_at_best(np.zeros_like(self.s), self.parameters.rho1)
+        for old, new in zip(self.box, grown):
+            new[: len(old)] = old
+        self.box = grown
+
+    def check(self) -> None:
+        super().check()
+        size, moving = int(self.box.size[0]), self.box.moving
+        if not (0 <= size <= len(moving) and ((moving >= 0) & (moving < len(self.s))).all()):
+            raise ValueError("its moving coordinates are out of range")
+        if size != int(self.box.moves.sum()) or len(np.unique(moving[:size])) != size:
+            raise ValueError("its moving coordinates are not those that are marked")
+
+    def remove(self, examples: np.ndarray) -> None:
+        """β is then the best one for the remaining examples."""
+        super().remove(examples)
+        self._start_from_best()
+
+
+class BatchSapLearner(CollectingLearner, ProximalSapLearner):
+    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: at the end of an epoch all α move, then β, once.
+
+    The primal objective is that of w = (s − β)/ρ₂, at which the epoch called the oracles.
+    """
+
+    def _move(self) -> None:
+        p, unit = self.parameters, self.problem.unit
+        direction = difference_buffer(self.problem)
+        _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, unit, self.box, direction, self.planes)
+        move_beta(self.s, self.w, p.rho1, p.rho2, self.nu, self.box)
+
+    def _figures(self) -> Progress:
+        primal = self._primal_objective(self._regulariser(self.w)[0], Slacks(self.loss, self.squares))
+        return ProximalSapLearner.progress(self)._replace(primal=primal)
+
+
 LINE_STEPS = 30
 """Newton steps for one pair, at most. Where rounding prevents convergence, the step found does not lower D."""
+
 
 NEGLIGIBLE_SLOPE = 1e-12
 """A derivative of D by the step of a pair, in units of the loss, at which the step is the best one up to rounding."""
@@ -111,76 +296,8 @@ def _visit(oracle, data, examples, s, weights, C, rho1, rho2, unit, keeps, direc
             drop_inactive(planes, example)
 
 
-class SapLearner(DualLearner, CertifiedLearner):
-    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: pair steps on α with the best β; s = Σ α ΔΦ, w = (s − β)/ρ₂ = soft(s, ρ₁)/ρ₂."""
-
-    parameters: Sap
-    STATE = (Field("s"),)
-
-    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self.s = self._dual_point(self.w)
-
-    def visit(self, examples: np.ndarray) -> None:
-        p, settings = self.parameters, (self.problem.unit, self.keeps_planes, difference_buffer(self.problem))
-        self._run(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, *settings)
-
-    def retune(self, parameters: Any) -> bool:
-        """The dual variables are feasible for any ρ₁ and ρ₂."""
-        if not super().retune(parameters):
-            return False
-        self.s, self.w = self.w, self._summed()
-        return True
-
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self.s = self.grown(self.s)
-
-    @property
-    def point(self) -> np.ndarray:
-        return self.s
-
-    def move_to(self, point: np.ndarray) -> None:
-        super().move_to(point)
-        shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
-
-    def remove(self, examples: np.ndarray) -> None:
-        working_set.remove_all(self.planes, examples, self.s)
-        shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
-
-    def _dual_point(self, w: np.ndarray) -> np.ndarray:
-        return np.asarray(self.parameters.rho2 * w + self.parameters.rho1 * np.sign(w))
-
-    def _summed(self) -> np.ndarray:
-        s, w = self._dual_sum(), np.zeros_like(self.w)
-        shrink(s, w, self.parameters.rho1, self.parameters.rho2)
-        return w
-
-    def _penalty(self, w: np.ndarray) -> tuple[float, float]:
-        """The conjugate is (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂, without ρ₁‖w‖₁."""
-        square = self.parameters.rho2 / 2 * squared_distance(w, n_threads=self.n_threads)
-        return self.parameters.rho1 * float(np.abs(w).sum()) + square, square
-
-
 ALPHA_PASSES = 20
 """Passes over the working sets in one α-problem of a batch, at most: the next β changes the best α anyway."""
-
-
-class Box(NamedTuple):
-    """β ∈ [−ρ₁, ρ₁]^d, and the coordinates in which its update rule (equation IV.14) still changes it.
-
-    The rule is monotone in β_j, so repeated application reaches a fixed point, even in rounded arithmetic. From then
-    on, until s_j changes, coordinate j needs no update. So w = (s − β)/ρ₂ is kept up to date in all coordinates at a
-    cost that depends on the number of coordinates that recent visits have changed, not on d.
-
-    beta: float64 [d]. moving: int32 [d]; its first size[0] (int64 [1]) entries are the coordinates where β or s has
-    just changed. moves: bool [d], whether a coordinate is one of these.
-    """
-
-    beta: np.ndarray
-    moving: np.ndarray
-    moves: np.ndarray
-    size: np.ndarray
 
 
 def box_at_best(s: np.ndarray, rho1: float) -> Box:
@@ -285,75 +402,3 @@ def _solve_all_alpha(s, weights, C, rho2, mu, unit, box, direction, planes):
             break
     for example in range(len(planes.head)):
         drop_inactive(planes, example)
-
-
-class ProximalSapLearner(SapLearner):
-    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at cost µ with β fixed, then β moves at cost ν with α fixed.
-
-    The oracle uses w = (s − β)/ρ₂; predictions, figures and certificates use soft(s, ρ₁)/ρ₂, the w of the best β.
-    """
-
-    STATE = (Field("box"),)
-
-    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self._start_from_best()
-
-    def _start_from_best(self) -> None:
-        p = self.parameters
-        self.nu, self.mu = p.C * p.nu, p.mu / p.C
-        """The costs for dual variables that sum to C; the paper's sum to 1."""
-        self.box = box_at_best(self.s, p.rho1)
-
-    def visit(self, examples: np.ndarray) -> None:
-        p = self.parameters
-        state = (self.s, self.w, p.C, p.rho1, p.rho2, self.nu, self.mu, self.problem.unit, self.box)
-        self._run(_visit_proximal, examples, *state, difference_buffer(self.problem))
-
-    def prediction_weights(self) -> np.ndarray:
-        w = np.zeros_like(self.s)
-        shrink(self.s, w, self.parameters.rho1, self.parameters.rho2)
-        return w
-
-    def retune(self, parameters: Any) -> bool:
-        if not super().retune(parameters):
-            return False
-        self._start_from_best()
-        return True
-
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        grown = box_at_best(np.zeros_like(self.s), self.parameters.rho1)
-        for old, new in zip(self.box, grown):
-            new[: len(old)] = old
-        self.box = grown
-
-    def check(self) -> None:
-        super().check()
-        size, moving = int(self.box.size[0]), self.box.moving
-        if not (0 <= size <= len(moving) and ((moving >= 0) & (moving < len(self.s))).all()):
-            raise ValueError("its moving coordinates are out of range")
-        if size != int(self.box.moves.sum()) or len(np.unique(moving[:size])) != size:
-            raise ValueError("its moving coordinates are not those that are marked")
-
-    def remove(self, examples: np.ndarray) -> None:
-        """β is then the best one for the remaining examples."""
-        super().remove(examples)
-        self._start_from_best()
-
-
-class BatchSapLearner(CollectingLearner, ProximalSapLearner):
-    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: at the end of an epoch all α move, then β, once.
-
-    The primal objective is that of w = (s − β)/ρ₂, at which the epoch called the oracles.
-    """
-
-    def _move(self) -> None:
-        p, unit = self.parameters, self.problem.unit
-        direction = difference_buffer(self.problem)
-        _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, unit, self.box, direction, self.planes)
-        move_beta(self.s, self.w, p.rho1, p.rho2, self.nu, self.box)
-
-    def _figures(self) -> Progress:
-        primal = self._primal_objective(self._regulariser(self.w)[0], Slacks(self.loss, self.squares))
-        return ProximalSapLearner.progress(self)._replace(primal=primal)

@@ -1,17 +1,53 @@
 """Sequential dual method for the L1-loss SSVM (Shevade et al. 2011; LSE-SSVM paper, §V.B.4)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..kernels import kernel
 from .certificate import CertifiedLearner
 from .dual import DualLearner
-from .learner import Field
+from .learner import Field, Learner
 from .oracle_pass import add_if_violated
 from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
-from .parameters import Sdm
+from .parameters import TwoLoopParameters
 from .planes import axpy, squared_norm
 from .problem import Problem
 from .working_set import NO_PLANE, drop_inactive, total_alpha
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sdm(TwoLoopParameters):
+    """Sequential dual method on the L1-loss SSVM, ½‖w‖² + C Σ ξ_i (Shevade et al. 2011), with a two-loop heuristic."""
+
+    rule = "dual"
+
+    @property
+    def learner(self) -> type[Learner]:
+        return SdmLearner
+
+
+class SdmLearner(DualLearner, CertifiedLearner):
+    """½‖w‖² + C Σ ξ_i by pair steps on α, w = Σ α ΔΦ; after κ₁ epochs, κ₂ − 1 inner passes before each oracle pass."""
+
+    parameters: Sdm
+    STATE = (Field("epochs"),)
+
+    def __init__(self, parameters: Sdm, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.epochs = 0
+
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        p, n, unit = self.parameters, self.problem.n_examples, self.problem.unit
+        settings = p.C, unit, self.keeps_planes, difference_buffer(self.problem)
+        for _ in range(p.kappa2 - 1 if self.epochs >= p.kappa1 else 0):
+            _inner_pass(rng.permutation(n), self.w, *settings, self.planes)
+        self.epochs += 1
+
+    def visit(self, examples: np.ndarray) -> None:
+        settings = self.parameters.C, self.problem.unit, self.keeps_planes, difference_buffer(self.problem)
+        self._run(_oracle_pass, examples, self.w, *settings)
 
 
 @kernel
@@ -47,26 +83,3 @@ def _oracle_pass(oracle, data, examples, weights, C, unit, keeps, direction, sum
     for example in examples:
         add_if_violated(oracle, data, example, weights, 0.0, 0.0, sums, planes, plane)
         _solve(example, weights, C, unit, keeps, direction, planes)
-
-
-class SdmLearner(DualLearner, CertifiedLearner):
-    """½‖w‖² + C Σ ξ_i by pair steps on α, w = Σ α ΔΦ; after κ₁ epochs, κ₂ − 1 inner passes before each oracle pass."""
-
-    parameters: Sdm
-    STATE = (Field("epochs"),)
-
-    def __init__(self, parameters: Sdm, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self.epochs = 0
-
-    def begin_epoch(self, rng: np.random.Generator) -> None:
-        super().begin_epoch(rng)
-        p, n, unit = self.parameters, self.problem.n_examples, self.problem.unit
-        settings = p.C, unit, self.keeps_planes, difference_buffer(self.problem)
-        for _ in range(p.kappa2 - 1 if self.epochs >= p.kappa1 else 0):
-            _inner_pass(rng.permutation(n), self.w, *settings, self.planes)
-        self.epochs += 1
-
-    def visit(self, examples: np.ndarray) -> None:
-        settings = self.parameters.C, self.problem.unit, self.keeps_planes, difference_buffer(self.problem)
-        self._run(_oracle_pass, examples, self.w, *settings)

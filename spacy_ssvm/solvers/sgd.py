@@ -1,6 +1,7 @@
 """Stochastic (sub)gradient descent (Bottou 2004; Chang & Yih 2013 §4.3) on the losses of Martins et al. 2010."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -8,16 +9,42 @@ from ..kernels import kernel
 from .certificate import slacks
 from .gradients import sum_losses
 from .learner import Field, Learner, Progress
-from .parameters import Sgd
+from .parameters import LossFamily, require_positive
 from .planes import axpy, dot, find_plane
 from .problem import Kind, Problem, call
 from .vectors import squared_distance
 
-CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
-"""Initial learning rates to choose from."""
 
-SAMPLE = 1000
-"""Number of examples, at most, on which the candidates are compared."""
+@dataclass(frozen=True, kw_only=True)
+class Sgd(LossFamily):
+    """Stochastic (sub)gradient descent on ½‖w‖² + C Σ L_{β,γ}: by default the L1-loss SSVM (Chang & Yih 2013 §4.3).
+
+    eta0: initial learning rate, or None to select it from 2⁻¹ … 2⁻⁵ on 1,000 examples by the lowest primal; in a
+        stream, on the first batch only.
+    schedule: "bottou", η_T = η₀ / (1 + η₀T / (Cl))^0.75 for l examples; or "printed", the same without l, as printed in
+        Chang & Yih 2013, which decays l times as fast; or "epochs", η_T = η₀ / (1 + T / l), as in Martins et al. 2010
+        for β < ∞. "bottou" is the default for every loss, because it decays with the λ = 1/(Cl) of the objective;
+        "epochs" approaches the optimum slowly if C is large.
+    """
+
+    eta0: float | None = None
+    schedule: Literal["bottou", "printed", "epochs"] = "bottou"
+
+    @property
+    def rule(self) -> str | None:  # type: ignore[override]
+        """The printed rate of a block depends on its size: the mean would be biased to small blocks."""
+        return None if self.schedule == "printed" else "descent"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.eta0 is not None:
+            require_positive(self, "eta0")
+        if self.schedule not in ("bottou", "printed", "epochs"):
+            raise ValueError(f'solver.schedule must be "bottou", "printed" or "epochs", not {self.schedule!r}')
+
+    @property
+    def learner(self) -> type[Learner]:
+        return SgdLearner
 
 
 class StepSchedule(NamedTuple):
@@ -28,42 +55,6 @@ class StepSchedule(NamedTuple):
     decay: float
     power: float
     shrinkage: float
-
-
-@kernel
-def _descend(v, scale, step, schedule, plane, size):
-    """w ← (1 − η/(Cl)) w − η ∇L for w = scale · v, so that shrinking w takes O(1). Returns the new scale."""
-    eta = schedule.eta0 / (1.0 + schedule.rate * step / schedule.decay) ** schedule.power
-    scale *= 1.0 - eta / schedule.shrinkage
-    if scale < 1e-9:
-        v *= scale
-        scale = 1.0
-    axpy(v, eta / scale, plane.indices, plane.values, size)
-    return scale
-
-
-@kernel
-def _visit_smooth(oracle, data, examples, v, scale, step, schedule, beta, gamma, plane):
-    """L_{β,γ}(w) is scale times L_{β·scale, γ/scale}(v), and has the same gradient."""
-    total = 0.0
-    for example in examples:
-        entries, loss = oracle(data, example, v, beta * scale, gamma / scale, plane.indices, plane.values)
-        total += scale * loss
-        scale = _descend(v, scale, step, schedule, plane, entries)
-        step += 1
-    return total, scale, step
-
-
-@kernel
-def _visit_hinge(oracle, data, examples, v, scale, step, schedule, gamma, plane):
-    """β = ∞; the oracle at w with loss scale γ is that at v with loss scale γ/scale."""
-    total = 0.0
-    for example in examples:
-        size, loss = find_plane(oracle, data, example, v, gamma / scale, plane)
-        total += max(0.0, gamma * loss - scale * dot(v, plane.indices, plane.values, size))
-        scale = _descend(v, scale, step, schedule, plane, size)
-        step += 1
-    return total, scale, step
 
 
 class SgdLearner(Learner):
@@ -127,7 +118,7 @@ class SgdLearner(Learner):
         """½‖w‖² + C Σ L over the given examples (int64)."""
         p = self.parameters
         if p.is_smooth:
-            loss = sum_losses(self.problem, w, p, examples, self.n_threads).value
+            loss = sum_losses(self.problem, w, float(p.beta), p.gamma, examples, self.n_threads).value
         else:
             loss = p.gamma * slacks(self.problem, w / p.gamma, examples, self.n_threads).sum
         return squared_distance(w, n_threads=self.n_threads) / 2 + p.C * loss
@@ -144,6 +135,50 @@ class SgdLearner(Learner):
                 _, scale, _ = self._run(sample, v, 1.0, 0, eta0, len(sample))
                 primals[number] = self._primal(scale * v, sample)
         return primals
+
+
+CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
+"""Initial learning rates to choose from."""
+
+
+SAMPLE = 1000
+"""Number of examples, at most, on which the candidates are compared."""
+
+
+@kernel
+def _descend(v, scale, step, schedule, plane, size):
+    """w ← (1 − η/(Cl)) w − η ∇L for w = scale · v, so that shrinking w takes O(1). Returns the new scale."""
+    eta = schedule.eta0 / (1.0 + schedule.rate * step / schedule.decay) ** schedule.power
+    scale *= 1.0 - eta / schedule.shrinkage
+    if scale < 1e-9:
+        v *= scale
+        scale = 1.0
+    axpy(v, eta / scale, plane.indices, plane.values, size)
+    return scale
+
+
+@kernel
+def _visit_smooth(oracle, data, examples, v, scale, step, schedule, beta, gamma, plane):
+    """L_{β,γ}(w) is scale times L_{β·scale, γ/scale}(v), and has the same gradient."""
+    total = 0.0
+    for example in examples:
+        entries, loss = oracle(data, example, v, beta * scale, gamma / scale, plane.indices, plane.values)
+        total += scale * loss
+        scale = _descend(v, scale, step, schedule, plane, entries)
+        step += 1
+    return total, scale, step
+
+
+@kernel
+def _visit_hinge(oracle, data, examples, v, scale, step, schedule, gamma, plane):
+    """β = ∞; the oracle at w with loss scale γ is that at v with loss scale γ/scale."""
+    total = 0.0
+    for example in examples:
+        size, loss = find_plane(oracle, data, example, v, gamma / scale, plane)
+        total += max(0.0, gamma * loss - scale * dot(v, plane.indices, plane.values, size))
+        scale = _descend(v, scale, step, schedule, plane, size)
+        step += 1
+    return total, scale, step
 
 
 def best_rate(primals: np.ndarray, parameters: Sgd, n_examples: int) -> float:

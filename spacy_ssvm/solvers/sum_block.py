@@ -95,7 +95,8 @@ class LossBlock(SumBlock):
     needs = "marginal"
 
     def sum(self, weights: np.ndarray, examples: np.ndarray) -> PassSum:
-        value, descent = sum_losses(self.problem, weights, self.parameters, examples)
+        p = self.parameters
+        value, descent = sum_losses(self.problem, weights, p.beta, p.gamma, examples)
         return PassSum(np.array([value]), descent)
 
 

@@ -9,12 +9,9 @@ from ..models.protocol import DataSet, Pruned
 from ..models.tree.candidates import ArcFirstPass, ranking
 from ..models.tree.oracles import ranking_problem
 from ..solvers.gradients import sum_losses
-from ..solvers.parameters import LossFamily
 from ..structures.tree.parts import UNKNOWN
 
 MAX_STEPS = 10
-
-LIKELIHOOD = LossFamily(beta=1.0, gamma=0.0)
 
 
 def keep_gold(data: DataSet, docs: np.ndarray) -> None:
@@ -38,7 +35,7 @@ def admitting(first_pass: ArcFirstPass, columns: Columns, heads: np.ndarray) -> 
             break
         dropped = np.where(missing, heads, UNKNOWN)
         problem = ranking_problem(ranking(first_pass.program, first_pass.bits, columns, dropped))
-        loss, descent = sum_losses(problem, first_pass.weights.astype(np.float64), LIKELIHOOD)
+        loss, descent = sum_losses(problem, first_pass.weights.astype(np.float64), beta=1.0, gamma=0.0)
         step = loss / 2 / (descent @ descent)
         first_pass = replace(first_pass, weights=(first_pass.weights + step * descent).astype(np.float32))
     return first_pass

@@ -18,7 +18,7 @@ from ..models.chain.numbered import FREQUENT, new_numbering
 from ..models.chain.oracles import chain_problem
 from ..models.chain.scores import decode_sequences
 from ..solvers.learner import run_epoch, start
-from ..solvers.parameters import Perceptron
+from ..solvers.perceptron import Perceptron
 from ..solvers.problem import Problem
 from ..structures.chain.constraints import unconstrained
 from ..threads import in_threads

@@ -13,9 +13,9 @@ from spacy.tokens import Doc
 from ..growth import extended
 from ..memory import release
 from ..models.protocol import DIGEST_SIZE, DataSet, ManyLayouts
-from ..solvers.correction import losses
+from ..solvers.correction import Correction, losses
 from ..solvers.learner import Certificate, Learner, start
-from ..solvers.parameters import Correction, Parameters
+from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
 from ..wording import quoted
 from .admission import keep_gold
@@ -172,7 +172,7 @@ class Training:
 
         A solver with dual variables starts from its present state unless `anew`, any other solver from scratch.
         """
-        goes_on = not anew and parameters.learner == self.parameters.learner
+        goes_on = not anew and parameters.learner is self.parameters.learner
         if self._learner is not None and not (goes_on and self._learner.retune(parameters)):
             self._last_weights = self.weights_by_row().copy()
             if isinstance(self.data, ManyLayouts):

@@ -13,28 +13,24 @@ from spacy_ssvm.distributed.shared_blocks import SharedBlocks
 from spacy_ssvm.distributed.shared_training import SharedTraining
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem
-from spacy_ssvm.solvers.blocks import EpochSettings, kind_of_block
+from spacy_ssvm.solvers.block_kinds import kind_of_block
+from spacy_ssvm.solvers.blocks import EpochSettings
 from spacy_ssvm.solvers.certificate import slacks
+from spacy_ssvm.solvers.dca import Dca
+from spacy_ssvm.solvers.dcd import Cpd, Dcd, dcd_light
 from spacy_ssvm.solvers.dual_step import DualObjective, Penalty, dual_objective
+from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
 from spacy_ssvm.solvers.gradients import sum_losses
+from spacy_ssvm.solvers.l1 import ProjectedSubgradient
+from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
+from spacy_ssvm.solvers.mira import Mira
 from spacy_ssvm.solvers.mixed_block import MixedBlock
-from spacy_ssvm.solvers.parameters import (
-    Cpd,
-    Dca,
-    Dcd,
-    FrankWolfe,
-    Lbfgs,
-    Mira,
-    OneSlack,
-    Perceptron,
-    ProjectedSubgradient,
-    Sap,
-    Sdm,
-    Sgd,
-    dcd_light,
-)
-from spacy_ssvm.solvers.sgd import CANDIDATES
+from spacy_ssvm.solvers.one_slack import OneSlack
+from spacy_ssvm.solvers.perceptron import Perceptron
+from spacy_ssvm.solvers.sap import Sap
+from spacy_ssvm.solvers.sdm import Sdm
+from spacy_ssvm.solvers.sgd import CANDIDATES, Sgd
 from spacy_ssvm.solvers.sparse import ZERO, sparse
 from spacy_ssvm.solvers.sum_block import subtrees, tree_sum
 from spacy_ssvm.training import state_file
@@ -380,7 +376,11 @@ def test_one_mixed_block_in_one_epoch_is_the_solver_itself(parameters):
 
 def sgd_primal(parameters, problem, w):
     """½‖w‖² + C Σ L of all examples."""
-    loss = sum_losses(problem, w, parameters).value if parameters.is_smooth else slacks(problem, w).sum
+    loss = (
+        sum_losses(problem, w, parameters.beta, parameters.gamma).value
+        if parameters.is_smooth
+        else slacks(problem, w).sum
+    )
     return w @ w / 2 + parameters.C * loss
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_ssvm.solvers.parameters import Perceptron
+from spacy_ssvm.solvers.perceptron import Perceptron
 
 from ..handmade import learnt
 from .processes import PREDICTED, PREDICTION, TRAINING, run
@@ -17,7 +17,7 @@ MISSING = {
 LEARNING = f"""
 import sys
 sys.path.append({str(Path(__file__).parents[2])!r})
-from spacy_ssvm.solvers.parameters import Perceptron
+from spacy_ssvm.solvers.perceptron import Perceptron
 from tests.handmade import learnt
 print(json.dumps(learnt(Perceptron())))
 """

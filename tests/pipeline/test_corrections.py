@@ -11,7 +11,10 @@ from spacy_ssvm.models.chain.weights import split
 from spacy_ssvm.models.frequency import NEW_LABEL_POWER, exponents, rates
 from spacy_ssvm.models.packing import unpack_numbers
 from spacy_ssvm.models.tree.data import n_rows
-from spacy_ssvm.solvers.parameters import Correction, Dcd, Perceptron, Sap
+from spacy_ssvm.solvers.correction import Correction
+from spacy_ssvm.solvers.dcd import Dcd
+from spacy_ssvm.solvers.perceptron import Perceptron
+from spacy_ssvm.solvers.sap import Sap
 
 from .components import CORPUS, NEW_LABEL, SCORE, every, learnt
 from .toy import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.pipeline import component
-from spacy_ssvm.solvers.parameters import Dcd
+from spacy_ssvm.solvers.dcd import Dcd
 
 from .components import LABELS, NEW_LABEL, SCORE, every, labelled, learnt, saved, scored, written
 from .toy import EXAMPLES, annotations, blank, doc, train, trained, weights

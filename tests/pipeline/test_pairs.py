@@ -22,7 +22,7 @@ from spacy.vocab import Vocab
 
 from spacy_ssvm.inspect.weight_tables import NO_NAME
 from spacy_ssvm.models.packing import Packing
-from spacy_ssvm.solvers.parameters import Dcd
+from spacy_ssvm.solvers.dcd import Dcd
 
 from .components import CORPUS, NEW_LABEL, SCORE, learnt, saved
 from .test_corrections import CORRECTED, WORDS

@@ -8,8 +8,12 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.converters import conllu_to_docs
 
+from spacy_ssvm.solvers.dcd import Cpd, Dcd, dcd_light
+from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
 from spacy_ssvm.solvers.learner import fit
-from spacy_ssvm.solvers.parameters import Cpd, Dcd, FrankWolfe, OneSlack, Sap, Sdm, dcd_light
+from spacy_ssvm.solvers.one_slack import OneSlack
+from spacy_ssvm.solvers.sap import Sap
+from spacy_ssvm.solvers.sdm import Sdm
 
 from ..test_ewt import EWT, needs_ewt
 

@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import dcd
 from spacy_ssvm.solvers.certificate import GAP_REDUCTION
-from spacy_ssvm.solvers.dcd import inner_pass
+from spacy_ssvm.solvers.dcd import Cpd, inner_pass
+from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
+from spacy_ssvm.solvers.one_slack import OneSlack
 from spacy_ssvm.solvers.pairs import combine, pair_step
-from spacy_ssvm.solvers.parameters import Cpd, FrankWolfe, OneSlack, Sap, Sdm
+from spacy_ssvm.solvers.sap import Sap
+from spacy_ssvm.solvers.sdm import Sdm
 from spacy_ssvm.structures.tree.parts import LOOPY
 
 from ..models.tree.enumeration import tree_problem

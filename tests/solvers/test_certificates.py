@@ -8,8 +8,9 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from spacy_ssvm.solvers.certificate import CertifiedLearner
+from spacy_ssvm.solvers.dcd import Cpd, Dcd, dcd_light
 from spacy_ssvm.solvers.learner import fit
-from spacy_ssvm.solvers.parameters import Cpd, Dcd, Sap, dcd_light
+from spacy_ssvm.solvers.sap import Sap
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, optimum, random_problem, single_tokens

@@ -9,28 +9,21 @@ import pytest
 
 from spacy_ssvm.solvers import dual, working_set
 from spacy_ssvm.solvers.certificate import CertifiedLearner
+from spacy_ssvm.solvers.dca import Dca
+from spacy_ssvm.solvers.dcd import Cpd, Dcd, dcd_light
 from spacy_ssvm.solvers.dual import DualLearner, WorkingSetLearner
+from spacy_ssvm.solvers.exponentiated_gradient import ExponentiatedGradient
+from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
+from spacy_ssvm.solvers.l1 import Extragradient, ProjectedSubgradient
+from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
-from spacy_ssvm.solvers.parameters import (
-    Cpd,
-    Dca,
-    Dcd,
-    ExponentiatedGradient,
-    Extragradient,
-    FrankWolfe,
-    Lbfgs,
-    LseCuttingPlane,
-    LseSdcd,
-    Mira,
-    OneSlack,
-    Perceptron,
-    PredictionMira,
-    ProjectedSubgradient,
-    Sap,
-    Sdm,
-    Sgd,
-    dcd_light,
-)
+from spacy_ssvm.solvers.lse import LseCuttingPlane, LseSdcd
+from spacy_ssvm.solvers.mira import Mira, PredictionMira
+from spacy_ssvm.solvers.one_slack import OneSlack
+from spacy_ssvm.solvers.perceptron import Perceptron
+from spacy_ssvm.solvers.sap import Sap
+from spacy_ssvm.solvers.sdm import Sdm
+from spacy_ssvm.solvers.sgd import Sgd
 from spacy_ssvm.structures.tree.parts import LOOPY, PROJECTIVE_SIBLINGS, SPANNING
 
 from ..models.tree.enumeration import tree_problem

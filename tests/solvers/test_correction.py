@@ -7,9 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from spacy_ssvm import growth
-from spacy_ssvm.solvers.correction import TOLERANCE
+from spacy_ssvm.solvers.correction import TOLERANCE, Correction
 from spacy_ssvm.solvers.learner import run_epoch, start
-from spacy_ssvm.solvers.parameters import Correction
 from spacy_ssvm.solvers.planes import find_plane, plane_buffer
 from spacy_ssvm.solvers.problem import Rates
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spacy_ssvm.solvers.dcd import MAX_PAUSE
+from spacy_ssvm.solvers.dcd import MAX_PAUSE, Dcd
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
-from spacy_ssvm.solvers.parameters import Dcd
 
 from ..problems import all_planes, halves, objective, random_problem, slacks_of
 from .running import epochs

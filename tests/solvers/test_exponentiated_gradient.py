@@ -5,8 +5,9 @@ import pytest
 from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.solvers.exponentiated_gradient import ExponentiatedGradient
+from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
-from spacy_ssvm.solvers.parameters import ExponentiatedGradient, Lbfgs
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.tree.parts import LOOPY
 

@@ -13,8 +13,9 @@ from scipy.optimize import minimize
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.gradients import sum_losses
+from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
-from spacy_ssvm.solvers.parameters import Lbfgs, Sap
+from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
 from ..models.tree.enumeration import tree_problem
@@ -245,6 +246,6 @@ def test_crfsuites_optimum():
     for (feature, label), weight in info.state_features.items():
         theirs[L * L + rows[feature] * L + number[label]] = weight
 
-    found = theirs @ theirs / 2 + C * sum_losses(problem, theirs, parameters).value
+    found = theirs @ theirs / 2 + C * sum_losses(problem, theirs, parameters.beta, parameters.gamma).value
     assert found == pytest.approx(C * trainer.logparser.last_iteration["loss"], rel=1e-6)
     assert certificate.dual <= found == pytest.approx(certificate.primal, rel=1e-4)

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from spacy.util import load_config_from_str, load_model_from_config
 
 from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.solvers.dca import Dca
 from spacy_ssvm.solvers.gradients import gather
+from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, start
-from spacy_ssvm.solvers.parameters import Dca, Lbfgs, Mira, Sgd
+from spacy_ssvm.solvers.mira import Mira
 from spacy_ssvm.solvers.planes import PlaneBuffer, merge, plane_buffer
-from spacy_ssvm.solvers.sgd import CANDIDATES
+from spacy_ssvm.solvers.sgd import CANDIDATES, Sgd
 
 from ..models.chain.enumeration import tiny_chains
 from ..problems import random_problem, without_features

@@ -8,7 +8,7 @@ import pytest
 from spacy_ssvm.models.chain.oracles import multiclass_problem
 from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.learner import fit, start
-from spacy_ssvm.solvers.parameters import LseCuttingPlane, LseSdcd
+from spacy_ssvm.solvers.lse import LseCuttingPlane, LseSdcd
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, random_problem, summed_errors, summed_errors_optimum, without_features

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from spacy_ssvm.solvers.learner import start
-from spacy_ssvm.solvers.parameters import Mira, PredictionMira
+from spacy_ssvm.solvers.mira import Mira, PredictionMira
 from spacy_ssvm.solvers.small_qp import hildreth, smo
 
 from ..models.tree.enumeration import tree_problem

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.solvers.learner import fit, start
-from spacy_ssvm.solvers.parameters import Mira, Perceptron, Sap, Sgd
+from spacy_ssvm.solvers.mira import Mira
+from spacy_ssvm.solvers.perceptron import Perceptron
+from spacy_ssvm.solvers.sap import Sap
+from spacy_ssvm.solvers.sgd import Sgd
 
 from ..problems import all_planes, objective, random_problem
 from . import reference

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.registry import ssvm_solvers
+from spacy_ssvm.solvers.dca import Dca
+from spacy_ssvm.solvers.dcd import Dcd, dcd_light
+from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit
-from spacy_ssvm.solvers.parameters import LARGEST, LARGEST_BETA, SMALLEST, Dca, Dcd, Lbfgs, dcd_light
+from spacy_ssvm.solvers.parameters import LARGEST, LARGEST_BETA, SMALLEST
 from spacy_ssvm.solvers.problem import Problem
 
 from ..models.tree.enumeration import tree_problem

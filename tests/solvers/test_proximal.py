@@ -7,18 +7,14 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.chain.oracles import multiclass_problem
+from spacy_ssvm.solvers.dcd import Cpd, Dcd
+from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
+from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import run_epoch, start
-from spacy_ssvm.solvers.parameters import (
-    Cpd,
-    Dcd,
-    FrankWolfe,
-    Lbfgs,
-    LseCuttingPlane,
-    LseSdcd,
-    OneSlack,
-    Sap,
-    Sdm,
-)
+from spacy_ssvm.solvers.lse import LseCuttingPlane, LseSdcd
+from spacy_ssvm.solvers.one_slack import OneSlack
+from spacy_ssvm.solvers.sap import Sap
+from spacy_ssvm.solvers.sdm import Sdm
 
 CLASSES, ROWS, C = 3, 5, 0.5
 TIGHT = 1e-6

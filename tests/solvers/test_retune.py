@@ -5,23 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from spacy_ssvm.solvers.dca import Dca
+from spacy_ssvm.solvers.dcd import Cpd, Dcd
+from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
+from spacy_ssvm.solvers.l1 import Extragradient
+from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import start
-from spacy_ssvm.solvers.parameters import (
-    Cpd,
-    Dca,
-    Dcd,
-    Extragradient,
-    FrankWolfe,
-    Lbfgs,
-    LseCuttingPlane,
-    LseSdcd,
-    Mira,
-    OneSlack,
-    Perceptron,
-    Sap,
-    Sdm,
-    Sgd,
-)
+from spacy_ssvm.solvers.lse import LseCuttingPlane, LseSdcd
+from spacy_ssvm.solvers.mira import Mira
+from spacy_ssvm.solvers.one_slack import OneSlack
+from spacy_ssvm.solvers.perceptron import Perceptron
+from spacy_ssvm.solvers.sap import Sap
+from spacy_ssvm.solvers.sdm import Sdm
+from spacy_ssvm.solvers.sgd import Sgd
 
 from ..problems import all_planes, objective, optimum, random_problem, summed_errors, summed_errors_optimum
 from .running import epochs

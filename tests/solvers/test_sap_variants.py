@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.pairs import PAIR_STEPS
-from spacy_ssvm.solvers.parameters import Sap
 from spacy_ssvm.solvers.sap import (
     ALPHA_PASSES,
     BatchSapLearner,
     ProximalSapLearner,
+    Sap,
     SapLearner,
     box_at_best,
     move_beta,

@@ -7,9 +7,12 @@ import pytest
 
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.certificate import CertifiedLearner
+from spacy_ssvm.solvers.dcd import Cpd, Dcd
+from spacy_ssvm.solvers.l1 import Extragradient, ProjectedSubgradient
 from spacy_ssvm.solvers.learner import fit, start
-from spacy_ssvm.solvers.parameters import Cpd, Dcd, Extragradient, ProjectedSubgradient, Sap, Sgd
 from spacy_ssvm.solvers.problem import min_cost
+from spacy_ssvm.solvers.sap import Sap
+from spacy_ssvm.solvers.sgd import Sgd
 
 from ..problems import random_problem
 from .running import epochs

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from spacy_ssvm.solvers import working_set
-from spacy_ssvm.solvers.l1 import project_onto_ball
+from spacy_ssvm.solvers.l1 import Extragradient, ProjectedSubgradient, project_onto_ball
 from spacy_ssvm.solvers.learner import start
-from spacy_ssvm.solvers.parameters import Extragradient, ProjectedSubgradient
 
 from ..problems import all_planes, halves, random_problem, slacks_of
 from .reference import Enumerated

@@ -5,9 +5,12 @@ import pytest
 
 from spacy_ssvm.solvers import oracle_pass
 from spacy_ssvm.solvers.certificate import slacks
+from spacy_ssvm.solvers.dcd import Cpd, Dcd
 from spacy_ssvm.solvers.gradients import sum_losses
+from spacy_ssvm.solvers.l1 import Extragradient
 from spacy_ssvm.solvers.learner import start
-from spacy_ssvm.solvers.parameters import Cpd, Dcd, Extragradient, Lbfgs, OneSlack, Sap
+from spacy_ssvm.solvers.one_slack import OneSlack
+from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..models.tree.enumeration import tree_problem
@@ -73,7 +76,7 @@ def test_planes_of_any_size_find_room():
 def test_gradients_are_the_same_but_for_rounding():
     problem = PROBLEMS["chains"]()
     w = np.random.default_rng(0).normal(size=problem.dimension)
-    alone, shared, again = (sum_losses(problem, w, Lbfgs(), n_threads=n_threads) for n_threads in (1, 3, 3))
+    alone, shared, again = (sum_losses(problem, w, 1.0, 1.0, n_threads=n_threads) for n_threads in (1, 3, 3))
     assert shared.value == again.value
     assert np.array_equal(shared.descent, again.descent)
     assert shared.value == pytest.approx(alone.value, rel=1e-12)
@@ -83,6 +86,6 @@ def test_gradients_are_the_same_but_for_rounding():
 def test_more_threads_than_examples():
     problem = random_problem(0, n_examples=2)
     w = np.zeros(problem.dimension)
-    shared = sum_losses(problem, w, Lbfgs(), n_threads=5)
-    assert shared.value == pytest.approx(sum_losses(problem, w, Lbfgs()).value)
+    shared = sum_losses(problem, w, 1.0, 1.0, n_threads=5)
+    assert shared.value == pytest.approx(sum_losses(problem, w, 1.0, 1.0).value)
     assert slacks(problem, w, n_threads=5) == slacks(problem, w)

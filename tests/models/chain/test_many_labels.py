@@ -11,8 +11,9 @@ from spacy_ssvm.models.chain.many_labels import (
 )
 from spacy_ssvm.models.chain.numbered import NO_PAIR, new_numbering, pairs_of
 from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.solvers.dcd import Dcd
 from spacy_ssvm.solvers.learner import fit
-from spacy_ssvm.solvers.parameters import Dcd, Perceptron
+from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import unconstrained, with_fixed
 

@@ -16,8 +16,8 @@ from spacy_ssvm.models.chain.numbered import (
 )
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers import oracle_pass
+from spacy_ssvm.solvers.dcd import Dcd
 from spacy_ssvm.solvers.learner import fit
-from spacy_ssvm.solvers.parameters import Dcd
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import unconstrained, with_attributes
 

@@ -15,11 +15,23 @@ from ..documents import examples_of, replaced_by_last
 from ..protocol import DataSet, Rows
 from .completion import complete, complete_without, new_labels_ruled_out, project
 from .data import Chains, dimension, joined, make_chains, with_more
+from .decoders import ALL_LABELS, Decoder, has_many_labels, learning_decoder
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
-from .many_labels import ManyLabelChains, StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
-from .numbered import FREQUENT, NO_PAIR, Numbering, new_numbering, numbered_problem, numbering_of, pairs_of, with_rows
-from .oracles import chain_problem, extent
+from .layouts import by_use
+from .numbering import (
+    FREQUENT,
+    NO_PAIR,
+    Numbering,
+    StepNumbering,
+    new_numbering,
+    new_steps,
+    numbering_of,
+    pairs_of,
+    used_steps,
+    with_rows,
+)
+from .oracles import chain_problem, extent, problem_by_use
 from .start_weights import StartWeights, blocks_of, no_start_weights, seen_of
 from .weights import ChainWeights
 
@@ -77,8 +89,10 @@ class ChainSet(DataSet):
         self._numbering: Numbering | None = None
         self._steps: StepNumbering | None = None
         """The numbering of transitions, if there are many labels and weights are numbered by use."""
-        self._first: ManyLabelChains | None = None
-        """The data of the last problem with such a numbering."""
+        self._decoder: Decoder | None = None
+        """That of the last problem with such a numbering."""
+        self._longest = 0
+        """No example has had more tokens."""
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
@@ -108,6 +122,7 @@ class ChainSet(DataSet):
         project(chunk, annotated)
         n_before = self._n_examples
         self._n_examples += len(chunk.starts) - 1
+        self._longest = max(self._longest, int(np.diff(chunk.starts).max(initial=0)))
         self._docs = appended(self._docs, np.stack([n_before + np.cumsum(sizes) - sizes, sizes], axis=1))
         self._chunks.append(chunk)
         self._problem = None
@@ -147,7 +162,7 @@ class ChainSet(DataSet):
             chains.costs[tokens],
             chains.kinds[tokens],
         )
-        self._extent, self._first = extent(self._joined), None
+        self._extent = extent(self._joined)
 
     @property
     def table(self) -> Table:
@@ -193,12 +208,12 @@ class ChainSet(DataSet):
                 self._problem = self.problem_by_row()
             else:
                 self._numbering = with_rows(self._numbering, self.n_rows(), len(self._constraints.start))
-                chains, numbering, steps = self._chains(), self._numbering, self._steps
-                if steps is None:
-                    self._problem = numbered_problem(chains, numbering, self._extent)
-                else:
-                    self._problem = many_label_problem(chains, numbering, steps, self._extent, self._first)
-                    self._first = self._problem.data
+                decoder = ALL_LABELS
+                if self._steps is not None:
+                    decoder = learning_decoder(self._constraints, self._steps, self._longest, self._decoder)
+                    self._decoder = decoder
+                chains = self._chains()._replace(layout=by_use(self._numbering), decoder=decoder)
+                self._problem = problem_by_use(chains, self._extent)
         return self._problem
 
     def problem_by_row(self) -> Problem:
@@ -210,7 +225,7 @@ class ChainSet(DataSet):
         return chain_problem(self._chains(), self.n_rows(), self._rates(), initial, with_margin, self._extent)
 
     def number_weights(self, by_use: bool) -> None:
-        self._problem = self._numbering = self._steps = self._first = None
+        self._problem = self._numbering = self._steps = self._decoder = None
         if by_use:
             n_labels, counts = len(self._constraints.start), self.counts()
             self._numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
@@ -218,7 +233,7 @@ class ChainSet(DataSet):
                 self._steps = new_steps(n_labels, np.zeros(0, np.int64))
 
     def resume_numbering(self, pairs: np.ndarray, steps: np.ndarray) -> None:
-        """Number weights in this order: pairs as `numbered.pairs_of` returned them, and transitions as `used_steps`.
+        """Number weights in this order: pairs as `numbering.pairs_of` returned them, and transitions as `used_steps`.
 
         They are numbered by row if there are no pairs.
 

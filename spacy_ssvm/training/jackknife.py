@@ -13,9 +13,10 @@ import numpy as np
 from ..features.index import Columns, Program, add_features, empty_table, row_keys
 from ..features.ranges import ranges_of
 from ..models.chain.data import Chains, make_chains
-from ..models.chain.many_labels import decode_in_use, has_many_labels, many_label_problem, new_steps
-from ..models.chain.numbered import FREQUENT, new_numbering
-from ..models.chain.oracles import chain_problem
+from ..models.chain.decoders import has_many_labels, learning_decoder
+from ..models.chain.layouts import by_use
+from ..models.chain.numbering import FREQUENT, new_numbering, new_steps
+from ..models.chain.oracles import chain_problem, problem_by_use
 from ..models.chain.scores import decode_sequences
 from ..solvers.learner import run_epoch, start
 from ..solvers.perceptron import Perceptron
@@ -168,8 +169,10 @@ class Labelling:
         counts = np.bincount(self._chains.rows, minlength=self._n_rows)
         numbering = new_numbering(self._n_rows, n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
         steps = new_steps(n_labels, np.zeros(0, np.int64))
-        weights = self._learnt(many_label_problem(self._chains, numbering, steps), orders)
-        return partial(decode_in_use, numbering=numbering, steps=steps, weights=weights)
+        layout = by_use(numbering)
+        decoder = learning_decoder(self._chains.constraints, steps, int(np.diff(self._chains.starts).max()))
+        weights = self._learnt(problem_by_use(self._chains._replace(layout=layout, decoder=decoder)), orders)
+        return lambda chains: decode_sequences(chains._replace(layout=layout, decoder=decoder), weights)
 
     def _learnt(self, problem: Problem, orders: list[np.ndarray]) -> np.ndarray:
         """The weights after an epoch in each of these orders."""

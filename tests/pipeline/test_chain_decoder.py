@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Token
 
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.index import add_features, empty_table, look_up_features, n_rows, row_keys
-from spacy_ssvm.models.chain import type_scores
+from spacy_ssvm.models.chain import type_sums
 from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.predictor import ChainPredictor
@@ -44,10 +44,10 @@ WORDS = ["a", "B", "ab", "A-1", "7", " ", ".", "x77"]
 L = 3
 CODEC = SimpleNamespace(
     constraints=lambda: unconstrained(L),
-    preset=(),
-    kinds=lambda docs, preset: np.zeros(len(preset), np.int32),
+    kind_attributes=(),
+    token_kinds=lambda docs, preset: np.zeros(len(preset), np.int32),
     kept=lambda docs, kinds: kinds,
-    mark=lambda docs, preset, kinds, columns: None,
+    write_columns=lambda docs, preset, kinds, columns: None,
     patterns=(),
     unlearnt=(),
     of_tokens=False,
@@ -90,7 +90,7 @@ class Drawn:
         starts, rows, values = look_up_features(columns, self.extractor.program, self.table)
         gold = np.zeros(int(columns.starts[-1]), np.int32)
         chains = make_chains(columns.starts, starts, rows, gold, unconstrained(L), values)
-        return np.split(decode_sequences(chains, self.weights), columns.starts[1:-1])
+        return np.split(decode_sequences(chains, self.weights.astype(np.float64)), columns.starts[1:-1])
 
 
 def assert_equal(found, expected):
@@ -123,12 +123,12 @@ def test_most_templates_of_the_feature_sets_are_in_groups():
 
 
 def test_sums_are_bounded(monkeypatch):
-    monkeypatch.setattr(type_scores, "MAX_SCORES", 500)
+    monkeypatch.setattr(type_sums, "MAX_SCORES", 500)
     drawn = Drawn(["lower[0]", "shape[0]", "lower[-1]", "suffix1[-1]"], [WORDS], 0)
     for start in range(0, 3000, 30):
         texts = [[f"word{k}" for k in range(start, start + 30)], WORDS]
         assert_equal(drawn.labels(texts), drawn.expected(texts))
-        assert drawn.decoder._scorer._vectors.size <= 4 * 500
+        assert drawn.decoder._labeller.sums._vectors.size <= 4 * 500
 
 
 def test_a_decoder_can_be_shared_by_threads():
@@ -152,4 +152,4 @@ def test_real_values_are_not_summed():
     starts, rows, values = look_up_features(columns, drawn.extractor.program, drawn.table)
     assert values.max() == pytest.approx(40.0)
     chains = make_chains(columns.starts, starts, rows, np.zeros(len(WORDS), np.int32), unconstrained(L), values)
-    assert labels[0].tolist() == decode_sequences(chains, drawn.weights).tolist()
+    assert labels[0].tolist() == decode_sequences(chains, drawn.weights.astype(np.float64)).tolist()

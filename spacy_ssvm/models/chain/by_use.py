@@ -5,17 +5,21 @@ import numpy as np
 from ...solvers.problem import Extent, Problem
 from ...structures.chain.constraints import Constraints
 from .data import Chains
-from .many_labels import ManyLabelChains, StepNumbering, has_many_labels, many_label_problem, new_steps, used_steps
-from .numbered import (
+from .decoders import ALL_LABELS, has_many_labels, learning_decoder
+from .layouts import by_use
+from .numbering import (
     FREQUENT,
     NO_PAIR,
     Numbering,
+    StepNumbering,
     new_numbering,
-    numbered_problem,
+    new_steps,
     numbering_of,
     pairs_of,
+    used_steps,
     with_rows,
 )
+from .oracles import problem_by_use
 
 _IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
 """The bits that mark a pair of row and label, and a transition, in an index, in which keys of rows come first."""
@@ -29,8 +33,9 @@ class WeightsByUse:
 
     def __init__(self, n_labels: int, numbering: Numbering, steps: StepNumbering | None) -> None:
         self._n_labels, self._numbering, self._steps = n_labels, numbering, steps
-        self._latest: ManyLabelChains | None = None
-        """The data of the latest problem, to the first of whose examples more are appended."""
+        self._decoder = ALL_LABELS
+        self._longest, self._n_measured = 0, 0
+        """The number of tokens that none of so many examples exceeds."""
 
     @classmethod
     def new(cls, counts: np.ndarray, constraints: Constraints, of_tokens: bool) -> "WeightsByUse":
@@ -54,15 +59,16 @@ class WeightsByUse:
     def problem(self, chains: Chains, n_rows: int, extent: Extent) -> Problem:
         """The problem of these chains, with places for so many rows."""
         self._numbering = with_rows(self._numbering, n_rows, self._n_labels)
-        if self._steps is None:
-            return numbered_problem(chains, self._numbering, extent)
-        problem = many_label_problem(chains, self._numbering, self._steps, extent, self._latest)
-        self._latest = problem.data
-        return problem
+        if self._steps is not None:
+            lengths = np.diff(chains.starts[self._n_measured :])
+            self._longest, self._n_measured = max(self._longest, int(lengths.max(initial=0))), len(chains.starts) - 1
+            before = None if self._decoder is ALL_LABELS else self._decoder
+            self._decoder = learning_decoder(chains.constraints, self._steps, self._longest, before)
+        return problem_by_use(chains._replace(layout=by_use(self._numbering), decoder=self._decoder), extent)
 
     def forget_chains(self) -> None:
         """Forget the chains of the latest problem: others take the place of some."""
-        self._latest = None
+        self._n_measured = 0
 
     def without_chains(self) -> "WeightsByUse":
         """The same numbering, for other chains."""

@@ -8,8 +8,10 @@ import numpy as np
 
 from ...kernels import kernel
 from ...structures.chain.forward_backward import marginals
-from .data import Chains, value_of
-from .scores import add_to_attributes, emission_scores, transition_scores
+from .data import Chains
+from .decoders import transition_scores
+from .layouts import value_of
+from .scores import add_to_attributes, emission_scores
 
 
 def sizes(chains: Chains) -> np.ndarray:
@@ -33,7 +35,7 @@ def score(chains, example, weights, scores, costs, wrong):
     tokens, pairs = _parts(chains, example, scores)
     emission_scores(chains, example, weights, tokens)
     if len(pairs) > 0:
-        pairs[:] = transition_scores(chains, weights)
+        pairs[:] = transition_scores(chains.constraints, weights)
     first, token_costs, token_wrong = (
         chains.starts[example],
         _parts(chains, example, costs)[0],

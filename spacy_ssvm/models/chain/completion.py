@@ -6,44 +6,16 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from ...features.ranges import elements, ranges_of
 from ...kernels import kernel
 from ...structures import FORBIDDEN
 from ...structures.chain.constraints import broken
-from ...structures.chain.viterbi import steps_of, viterbi
 from .data import Chains
-from .scores import emission_scores, longest, steps_between, transition_scores
+from .scores import add_loss, best_path, decode_sequences, emission_scores
 from .weights import split
 
 UNLIKELY = -1e6
 """Score of a transition that only annotation makes; finite, so that sums with it keep their digits."""
-
-
-@kernel
-def _agreeing_scores(chains, example, annotated, weights, penalty, scores):
-    """Emission scores [T, L] of one sequence, with a penalty on each label that differs from `annotated`."""
-    first = chains.starts[example]
-    emission_scores(chains, example, weights, scores)
-    for t in range(len(scores)):
-        for label in range(scores.shape[1]):
-            if annotated[first + t] >= 0 and label != annotated[first + t]:
-                scores[t, label] += penalty
-
-
-@kernel
-def _complete(chains, examples, annotated, weights, penalty, changed):
-    """Set chains.gold to argmax_y wᵀΦ(x_i, y) + penalty · (tokens where y differs from `annotated`)."""
-    transitions = steps_between(chains, weights, longest(chains))
-    constraints = chains.constraints
-    for k in range(len(examples)):
-        first, end = chains.starts[examples[k]], chains.starts[examples[k] + 1]
-        scores = np.empty((end - first, len(constraints.start)))
-        _agreeing_scores(chains, examples[k], annotated, weights, penalty, scores)
-        path = np.empty(end - first, np.int32)
-        viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
-        for t in range(end - first):
-            if chains.gold[first + t] != path[t]:
-                changed[k] = True
-                chains.gold[first + t] = path[t]
 
 
 def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -52,9 +24,24 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
     annotated: int32 [T], gold labels where known, else -1; some legal sequence must agree with them.
     Returns the examples whose gold sequence has changed: what was learnt from their old sequence is void.
     """
-    changed = np.zeros(len(examples), np.bool_)
-    _complete(chains, examples, annotated, weights, FORBIDDEN, changed)
-    return np.asarray(examples[changed])
+    agreeing = _agreeing(chains, examples, annotated)
+    return _relabel(chains, examples, decode_sequences(agreeing, weights, examples, FORBIDDEN))
+
+
+def _agreeing(chains: Chains, examples: np.ndarray, annotated: np.ndarray) -> Chains:
+    """Chains where, in these examples, a label costs 1 if it differs from `annotated`, int32 [T]; no label does from
+    -1."""
+    tokens, costs = elements(chains.starts, examples), np.zeros(len(annotated))
+    costs[tokens] = annotated[tokens] >= 0
+    return chains._replace(gold=annotated, costs=costs)
+
+
+def _relabel(chains: Chains, examples: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Give the examples these gold labels, int32 [T]. Returns those that had others, ascending."""
+    tokens = elements(chains.starts, examples)
+    changed = tokens[chains.gold[tokens] != labels[tokens]]
+    chains.gold[changed] = labels[changed]
+    return ranges_of(chains.starts, changed)
 
 
 @contextmanager
@@ -73,15 +60,14 @@ def new_labels_ruled_out(weights: np.ndarray, is_new: np.ndarray) -> Iterator[No
 
 
 @kernel
-def _best_without(chains, example, annotated, weights, penalty, tokens, labels, path):
-    """Write the best sequence that agrees with `annotated`, without label k at token k, to path. Returns its score."""
-    constraints = chains.constraints
-    scores = np.empty((len(path), len(constraints.start)))
-    _agreeing_scores(chains, example, annotated, weights, penalty, scores)
+def _best_without(chains, example, weights, tokens, labels, path):
+    """Write the best sequence of agreeing chains without label k at token k to path, which is 0; returns its score."""
+    scores = np.empty((len(path), len(chains.constraints.start)))
+    emission_scores(chains, example, weights, scores)
+    add_loss(chains, example, FORBIDDEN, scores)
     for k in range(len(tokens)):
-        scores[tokens[k], labels[k]] += penalty
-    transitions = steps_of(transition_scores(chains, weights))
-    return viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), path)
+        scores[tokens[k], labels[k]] += FORBIDDEN
+    return best_path(chains, example, weights, scores, path)
 
 
 def complete_without(
@@ -97,13 +83,13 @@ def complete_without(
     all these contains no run.
     """
     first, end = int(chains.starts[example]), int(chains.starts[example + 1])
-    known = annotated[first:end]
+    known, agreeing = annotated[first:end], _agreeing(chains, np.array([example]), annotated)
 
     def best(banned: frozenset[tuple[int, int]]) -> tuple[float, list[tuple[int, int]], np.ndarray]:
         pairs = sorted(banned)
         tokens, labels = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
         path = np.zeros(end - first, np.int32)
-        score = _best_without(chains, example, annotated, weights, FORBIDDEN, tokens, labels, path)
+        score = _best_without(agreeing, example, weights, tokens, labels, path)
         return -score, pairs, path
 
     waiting = [best(frozenset())]
@@ -141,7 +127,8 @@ def project(chains: Chains, annotated: np.ndarray) -> int:
         # All scores are 0, but for the penalties.
         bare = chains._replace(feature_starts=np.zeros_like(chains.feature_starts))
         transitions = np.zeros(len(chains.constraints.start) ** 2)
-        _complete(bare, examples, annotated, transitions, -1.0, np.zeros(len(examples), np.bool_))
+        nearest = decode_sequences(_agreeing(bare, examples, annotated), transitions, examples, -1.0)
+        _relabel(chains, examples, nearest)
     wrong = (annotated >= 0) & (annotated != chains.gold)
     annotated[wrong] = chains.gold[wrong]
     return len(np.unique(np.searchsorted(chains.starts, np.flatnonzero(wrong), "right")))

@@ -4,16 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array, kernel
+from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array
 from ...structures.chain.constraints import Attributes, Constraints, max_attributes
+from .decoders import ALL_LABELS, Decoder
+from .layouts import BY_ROW, Layout
 
 
 class Chains(NamedTuple):
     """n sequences of T tokens in total, with their features and gold labels.
 
     The weight vector of a chain with L labels and R feature rows has L² + R · L entries: the transition weights
-    (from, to), then a block of L weights for each feature row, so that new rows are appended. Attributes of labels are
-    among the L labels.
+    (from, to), then those of feature rows; by row, as the oracles name them, a block of L weights for each row, so that
+    new rows are appended. Attributes of labels are among the L labels.
 
     starts: int64 [n + 1], first token of each sequence.
     feature_starts: int64 [T + 1], first feature of each token.
@@ -22,6 +24,8 @@ class Chains(NamedTuple):
     gold: int32 [T], gold labels, complete and within the constraints.
     costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
     kinds: int32 [T], rows of `constraints.token`.
+    layout: where the weights of feature rows are. decoder: what finds the best sequence. Kernels call both by their
+    address, so that only those in use are compiled.
     """
 
     starts: Int64Array
@@ -32,26 +36,8 @@ class Chains(NamedTuple):
     costs: Float64Array
     kinds: Int32Array
     constraints: Constraints
-
-
-class SharedScores(NamedTuple):
-    """Scores that depend on word types only: each token adds those of its own type and of its neighbours' types.
-
-    Token t adds vectors[entries[t + offsets[g]], g] for each of G offsets; entry 0 is for positions outside the
-    sequence.
-
-    entries: int64 [T], the entry of each token's type, from 1. offsets: int64 [G]. vectors: float64 [V, G, L].
-    """
-
-    entries: np.ndarray
-    offsets: np.ndarray
-    vectors: np.ndarray
-
-
-@kernel
-def value_of(values, f):
-    """The value of feature f: `values` as in `Chains`."""
-    return values[f] if len(values) else np.float32(1.0)
+    layout: Layout = BY_ROW
+    decoder: Decoder = ALL_LABELS
 
 
 def make_chains(
@@ -124,11 +110,6 @@ def require_finite(starts: np.ndarray, feature_starts: np.ndarray, values: np.nd
         raise ValueError(
             f"a feature of token {token - int(starts[sequence])} in sequence {sequence} has a value that is not finite"
         )
-
-
-def nothing_shared(n_labels: int) -> SharedScores:
-    """The `SharedScores` of chains whose scores all come from features."""
-    return SharedScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0, n_labels)))
 
 
 def dimension(n_labels: int, n_rows: int) -> int:

@@ -5,6 +5,7 @@ training they are jackknifed, and afterwards they come from weights that are lea
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,8 +19,8 @@ from ...features.index import Columns, Program, table_of
 from ...structures.chain.constraints import unconstrained
 from ..protocol import DIGEST_SIZE
 from .encoded import EncodedChains
+from .labeller import labeller
 from .space import ChainSpace
-from .type_scores import TypeScores
 from .weights import ChainWeights
 
 
@@ -59,7 +60,8 @@ class LabelFirstPass:
         self._parts = extractor.first_pass
         self._constraints = unconstrained(len(names))
         table = table_of(weights.keys, 0)
-        self._scores = TypeScores(extractor.reader, self._parts.split, table, weights, self._constraints)
+        program, split = self._parts.program, self._parts.split
+        self._labeller = labeller(extractor.reader, program, split, table, weights, self._constraints)
         # A memory zone in which the first prediction happens must not take the names away; spaCy's types lack this.
         strings: Any = vocab.strings
         self._keys = np.zeros((len(names), 2, MAX_COUNT), np.uint64)
@@ -73,7 +75,7 @@ class LabelFirstPass:
     def label_writer(self, columns: Columns, types: Types) -> Callable[[], None]:
         """A function that writes the attribute into the columns, in any thread; types: of the tokens."""
         kinds = np.zeros(len(types.ids), np.int32)
-        labels = self._scores.labelling(columns, types, kinds, self._constraints)
+        labels = self._labeller.labelling(columns, types, kinds, self._constraints)
         return lambda: self.write_labels(columns, labels())
 
     def write_labels(self, columns: Columns, labels: np.ndarray) -> None:
@@ -83,10 +85,12 @@ class LabelFirstPass:
 
     def labels(self, columns: Columns) -> np.ndarray:
         """The labels that the first pass gives, int32 [T], without stored scores."""
-        return self._scores.labels_without_types(columns, self._parts.program, self._constraints)
+        labeller = replace(self._labeller, program=self._parts.program, sums=None)
+        kinds = np.zeros(columns.keys.shape[1], np.int32)
+        return labeller.labelling(columns, None, kinds, self._constraints)()
 
     def forget_types(self) -> None:
-        self._scores.forget()
+        self._labeller.forget_types()
 
 
 class SeenLabels:

@@ -1,6 +1,7 @@
 """The oracles of a chain: planes of the most violated and of the k best sequences, losses and gradients."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -10,8 +11,11 @@ from ...structures.chain.constraints import unconstrained
 from ...structures.chain.forward_backward import marginals
 from ...structures.chain.viterbi import k_viterbi
 from . import cliques
-from .data import Chains, dimension, make_chains, plane_entries, value_of
-from .scores import add_loss, add_to_attributes, decode, emission_scores, transition_scores
+from .data import Chains, dimension, make_chains, plane_entries
+from .decoders import transition_scores
+from .layouts import value_of
+from .numbering import CHUNK, n_places, name_places
+from .scores import add_loss, add_to_attributes, decode, emission_scores
 
 
 @kernel
@@ -75,9 +79,13 @@ def max_oracle(chains, example, weights, loss_scale, indices, values):
     Returns the number of entries and the (unscaled) loss.
     """
     length = chains.starts[example + 1] - chains.starts[example]
-    path = np.empty(length, np.int32)
+    path = np.zeros(length, np.int32)
     decode(chains, example, weights, loss_scale, path)
-    return feature_difference(chains, example, path, indices, values)
+    entries, loss = feature_difference(chains, example, path, indices, values)
+    name_places(
+        chains.layout.numbering, chains.decoder.transitions.used, len(chains.constraints.start), indices, entries
+    )
+    return entries, loss
 
 
 @kernel
@@ -92,7 +100,7 @@ def decode_k_best(chains, example, weights, loss_scale, best, before, paths, pat
     emission_scores(chains, example, weights, scores)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
-    transitions = transition_scores(chains, weights)
+    transitions = transition_scores(chains.constraints, weights)
     return k_viterbi(
         scores, transitions, constraints.start, constraints.end, best[:length], before[:length], paths, path_scores
     )
@@ -129,7 +137,7 @@ def expect(chains, example, weights, beta, gamma, scores, labels, counts):
     emission_scores(chains, example, weights, scores)
     if gamma != 0.0:
         add_loss(chains, example, gamma, scores)
-    transitions = transition_scores(chains, weights)
+    transitions = transition_scores(chains.constraints, weights)
     if beta != 1.0:
         scores *= beta
         transitions *= beta
@@ -151,7 +159,7 @@ def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
     scores, labels = np.empty((end - first, n_labels)), np.empty((end - first, n_labels))
     counts = np.zeros((n_labels, n_labels))
     log_partition = expect(chains, example, weights, beta, gamma, scores, labels, counts)
-    transitions = transition_scores(chains, weights)
+    transitions = transition_scores(chains.constraints, weights)
     entries, gold_score = 0, 0.0
     for token in range(first, end):
         t, gold = token - first, chains.gold[token]
@@ -216,6 +224,27 @@ def chain_problem(
         rates=rates,
         initial=initial,
         with_margin=with_margin,
+        unit=known.unit,
+        max_plane_entries=known.max_plane_entries,
+    )
+
+
+def problem_by_use(chains: Chains, known: Extent | None = None) -> Problem:
+    """The problem of labelled sequences whose layout numbers weights by use, for solvers that call its max-oracle only,
+    and in one thread.
+
+    known: `extent` of the chains, if they have been found.
+    """
+    known = extent(chains) if known is None else known
+    n_labels, numbering = len(chains.constraints.start), chains.layout.numbering
+    return Problem(
+        chains,
+        max_oracle,
+        n_examples=len(chains.starts) - 1,
+        dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
+        plane_entries=known.plane_entries,
+        one_thread=True,
+        n_named=partial(n_places, numbering, n_labels),
         unit=known.unit,
         max_plane_entries=known.max_plane_entries,
     )

@@ -18,13 +18,10 @@ from ...structures.contradiction import Contradiction
 from ..named_parts import ScoredSequence
 from .factors import ChainFeatures, FiredFeatures
 from .first_pass import LabelFirstPass
-from .many_label_scores import ManyLabelScores
-from .many_labels import has_many_labels
+from .labeller import labeller
+from .rows import dense, taken
 from .scores import add_attributes
 from .space import ChainSpace
-from .sparse_rows import dense, taken
-from .token_scores import TokenScores
-from .type_scores import TypeScores
 from .weights import ChainWeights
 
 
@@ -51,7 +48,15 @@ class ChainPredictor:
         self.constraints = self._preferred(self._possible)
         self._table = table_of(weights.keys, weights.hash_bits)
         self._first_pass = first_pass
-        self._scorer = self._new_scorer()
+        self._labeller = labeller(
+            extractor.reader,
+            extractor.program,
+            extractor.split,
+            self._table,
+            weights,
+            self.constraints,
+            space.of_tokens,
+        )
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
         """A function that finds the best labels of each Doc, int32 [tokens], as `Predictor.prepared`."""
@@ -71,7 +76,7 @@ class ChainPredictor:
 
     def forget_types(self) -> None:
         self.extractor.reader.forget_types()
-        self._scorer.forget()
+        self._labeller.forget_types()
         if self._first_pass is not None:
             self._first_pass.forget_types()
 
@@ -102,7 +107,7 @@ class ChainPredictor:
         self._label_writer(columns, types)()
         if allowed is not self.constraints:
             self._decoding(*read)()
-        scores, between = self._scorer.scores(columns, types, kinds, allowed), self._between
+        scores, between = self._labeller.scores(columns, types, kinds, allowed), self._between
         found = []
         for first, end in pairwise(columns.starts.tolist()):
             starts = range(first, end) if self._space.of_tokens else [first]
@@ -125,7 +130,7 @@ class ChainPredictor:
         self, columns: Columns, types: Types, kinds: np.ndarray, constraints: Constraints
     ) -> Callable[[], list[np.ndarray]]:
         write_labels = self._label_writer(columns, types)
-        decode = self._scorer.labelling(columns, types, kinds, constraints)
+        decode = self._labeller.labelling(columns, types, kinds, constraints)
         bounds = list(pairwise(columns.starts.tolist()))
 
         def labels() -> list[np.ndarray]:
@@ -137,15 +142,6 @@ class ChainPredictor:
             return [best[first:end] for first, end in bounds]
 
         return labels
-
-    def _new_scorer(self) -> TokenScores | ManyLabelScores | TypeScores:
-        extractor, weights = self.extractor, self.weights
-        # Few tokens of a word type may be read if each is a chain: sums for a type do not pay there.
-        if self._space.of_tokens:
-            return TokenScores(extractor.program, self._table, weights.rows, self.constraints)
-        if has_many_labels(self.constraints):
-            return ManyLabelScores(extractor.program, self._table, weights, self.constraints)
-        return TypeScores(extractor.reader, extractor.split, self._table, weights, self.constraints)
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
         """For each token, the templates that fire, by number, and what each adds to the labels' scores, float64 [L]."""

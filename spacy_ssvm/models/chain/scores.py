@@ -1,36 +1,9 @@
-"""Scores of tokens and labels from feature rows; decoding of sequences."""
+"""Scores of tokens and labels, with the loss if wanted, and the best sequences by them: any layout, any decoder."""
 
 import numpy as np
 
-from ...features.index import Columns, Program
-from ...kernels import kernel, prefetch
-from ...structures.chain.constraints import Constraints
-from ...structures.chain.viterbi import steps_of, viterbi
-from .data import Chains, require_finite, value_of
-
-WEIGHTS_OF_A_LINE = 16
-"""Weights of 32 bits in a cache line of 64 bytes; for larger ones every second line is fetched."""
-
-
-@kernel
-def add_rows(feature_starts, rows, values, token, weights, score):
-    """Add wᵀΦ of a token's features to score [L]."""
-    # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
-    n_labels = np.uint64(len(score))
-    for f in range(feature_starts[token], feature_starts[token + 1]):
-        block = n_labels * (n_labels + np.uint64(rows[f]))
-        value = value_of(values, f)
-        for label in range(n_labels):
-            score[label] += value * weights[block + label]
-
-
-@kernel
-def fetch_rows(feature_starts, rows, token, weights, n_labels):
-    """Start to fetch the weights of a token's features."""
-    for f in range(feature_starts[token], feature_starts[token + 1]):
-        block = n_labels * (n_labels + np.int64(rows[f]))
-        for first in range(block, block + n_labels, WEIGHTS_OF_A_LINE):
-            prefetch(weights, first)
+from ...kernels import kernel
+from .data import Chains
 
 
 @kernel
@@ -91,28 +64,19 @@ def add_attributes_and_constraints(chains, token, score):
 
 @kernel
 def emission_scores(chains, example, weights, scores):
-    """Write wᵀΦ of each token and label of a sequence, plus the tokens' constraints, to scores, float64 [T, L]."""
-    first, end = chains.starts[example], chains.starts[example + 1]
-    for t in range(end - first):
-        token = first + t
-        if token + 1 < end:
-            fetch_rows(chains.feature_starts, chains.rows, token + 1, weights, scores.shape[1])
-        score = scores[t]
-        score[:] = 0.0
-        add_rows(chains.feature_starts, chains.rows, chains.values, token, weights, score)
-        add_attributes_and_constraints(chains, token, score)
+    """Write wᵀΦ of each token and label of a sequence, plus the tokens' constraints, to scores, float64 [T, L].
 
-
-@kernel
-def transition_scores(chains, weights):
-    """wᵀΦ of each transition plus the constraints, float64 [L, L]."""
-    allowed = chains.constraints.transition
-    n_labels = allowed.shape[0]
-    scores = np.empty((n_labels, n_labels))
-    for i in range(n_labels):
-        for j in range(n_labels):
-            scores[i, j] = allowed[i, j] + weights[i * n_labels + j]
-    return scores
+    Scores of labels that the decoder does not read are undefined.
+    """
+    first, end, layout = chains.starts[example], chains.starts[example + 1], chains.layout
+    starts, rows, values = chains.feature_starts, chains.rows, chains.values
+    layout.score(starts, rows, values, first, end, layout.numbering, layout.fixed, weights, scores)
+    attributes, allowed = chains.constraints.attributes, chains.decoder.allowed
+    for token in range(first, end):
+        if len(allowed.labels) > 0:
+            add_attributes_of_allowed(attributes, allowed, chains.kinds[token], scores[token - first])
+        else:
+            add_attributes_and_constraints(chains, token, scores[token - first])
 
 
 @kernel
@@ -128,84 +92,40 @@ def add_loss(chains, example, loss_scale, scores):
 
 
 @kernel
+def best_path(chains, example, weights, scores, path):
+    """Write the best sequence by token scores, float64 [T, L], to path, int32 [T], which is 0; returns its score."""
+    kinds = chains.kinds[chains.starts[example] : chains.starts[example + 1]]
+    decoder = chains.decoder
+    return decoder.decode(scores, kinds, chains.constraints, decoder.allowed, decoder.transitions, weights, path)
+
+
+@kernel
 def decode(chains, example, weights, loss_scale, path):
-    """Write argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) to path, int32 [T]; returns the maximum."""
-    scores = np.empty((len(path), len(chains.constraints.start)))
+    """Write argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) to path, int32 [T], which is 0; returns the maximum."""
+    scores = chains.decoder.scores[: len(path)]
+    if len(scores) < len(path):
+        scores = np.empty((len(path), len(chains.constraints.start)))
     emission_scores(chains, example, weights, scores)
     if loss_scale != 0.0:
         add_loss(chains, example, loss_scale, scores)
-    return best_path(chains, weights, scores, path)
+    return best_path(chains, example, weights, scores, path)
 
 
 @kernel
-def best_path(chains, weights, scores, path):
-    """Write the best sequence by token scores, float64 [T, L], to path, int32 [T]; returns its score."""
-    constraints = chains.constraints
-    steps = steps_between(chains, weights, len(path))
-    return viterbi(scores, steps, constraints.start, constraints.end, np.empty_like(scores), path)
+def _decode_some(chains, examples, weights, loss_scale, labels):
+    for example in examples:
+        decode(chains, example, weights, loss_scale, labels[chains.starts[example] : chains.starts[example + 1]])
 
 
-@kernel
-def steps_between(chains, weights, length):
-    """The steps of sequences of this length at most; nobody reads those of a single token."""
-    return steps_of(transition_scores(chains, weights) if length > 1 else np.empty((1, 1)))
+def decode_sequences(
+    chains: Chains, weights: np.ndarray, examples: np.ndarray | None = None, loss_scale: float = 0.0
+) -> np.ndarray:
+    """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) of the examples, int64, of all by default: int32 [T].
 
-
-@kernel
-def longest(chains):
-    """The length of the longest sequence."""
-    length = 0
-    for example in range(len(chains.starts) - 1):
-        length = max(length, chains.starts[example + 1] - chains.starts[example])
-    return length
-
-
-@kernel
-def decode_all(chains, weights, labels):
-    """Write argmax_y wᵀΦ(x_i, y) of every sequence to labels, int32 [T]; weights: length `dimension(L, R)`."""
-    transitions = steps_between(chains, weights, longest(chains))
-    constraints = chains.constraints
-    for example in range(len(chains.starts) - 1):
-        first, end = chains.starts[example], chains.starts[example + 1]
-        scores = np.empty((end - first, len(constraints.start)))
-        emission_scores(chains, example, weights, scores)
-        viterbi(scores, transitions, constraints.start, constraints.end, np.empty_like(scores), labels[first:end])
-
-
-def decode_sequences(chains: Chains, weights: np.ndarray) -> np.ndarray:
-    """The best label of every token, int32 [T], sequences in order.
-
-    weights: float32 or float64, contiguous, length `dimension(L, R)`.
+    weights: float64, as the layout numbers them. Tokens of other examples get 0.
     """
-    labels = np.zeros(len(chains.gold), np.int32)
-    decode_all(chains, weights, labels)
+    labels = np.zeros(len(chains.kinds), np.int32)
+    if examples is None:
+        examples = np.arange(len(chains.starts) - 1)
+    _decode_some(chains, examples, weights, loss_scale, labels)
     return labels
-
-
-def unlabelled(columns: Columns, program: Program, kinds: np.ndarray, constraints: Constraints) -> Chains:
-    """The sequences of the given columns, without gold labels, with room for their features.
-
-    program: templates over the columns. kinds: int32 [T], rows of `constraints.token`.
-    """
-    n_tokens = int(columns.starts[-1])
-    max_features = n_tokens * len(program.seeds)
-    return Chains(
-        columns.starts,
-        np.zeros(n_tokens + 1, np.int64),
-        np.empty(max_features, np.int32),
-        np.empty(max_features, np.float32),
-        np.empty(0, np.int32),
-        np.empty(0),
-        kinds,
-        constraints,
-    )
-
-
-def require_finite_values(program: Program, chains: Chains) -> None:
-    """Check the values of features that `features.index.extract` has written, if any are real.
-
-    Raises:
-        ValueError: a feature value is not finite.
-    """
-    if program.reals.max(initial=-1) >= 0:
-        require_finite(chains.starts, chains.feature_starts, chains.values[: chains.feature_starts[-1]])

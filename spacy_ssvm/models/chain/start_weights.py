@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...features.hashing import ABSENT
-from .sparse_rows import dense, joined_rows, taken
+from .rows import dense, joined_rows, taken
 from .weights import ChainWeights
 
 

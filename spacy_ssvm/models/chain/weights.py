@@ -48,7 +48,7 @@ from ..store import (
     require_weights,
     store_arrays,
 )
-from .sparse_rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
+from .rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
 
 MAX_NAME = 200
 """Characters of a name that are kept."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from spacy_ssvm.models.chain.data import Chains, dimension, make_chains, value_of
+from spacy_ssvm.models.chain.data import Chains, dimension, make_chains
+from spacy_ssvm.models.chain.layouts import value_of
 from spacy_ssvm.structures.chain.constraints import Constraints, unconstrained, with_attributes
 
 from ...structures.enumeration import draw_constraints, legal_sequences, listed

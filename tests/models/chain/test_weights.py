@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.features.sets import templates
 from spacy_ssvm.models.architectures import chain
-from spacy_ssvm.models.chain.sparse_rows import dense, sparse_rows
+from spacy_ssvm.models.chain.rows import dense, sparse_rows
 from spacy_ssvm.models.chain.weights import (
     FREQUENT,
     MAX_NAME,

@@ -1,4 +1,7 @@
-"""Rows of label weights without those that are zero: of hundreds of labels, a feature has a weight for a few."""
+"""Rows of label weights: without those that are zero, as they are stored, and laid out for prediction.
+
+Of hundreds of labels, a feature has a weight for a few.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,6 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...features.ranges import elements, joined_starts, taken_starts
+from ...kernels import Float32Array, Int64Array, kernel
+
+FULL = 8
+"""Rows in which more than one in so many weights is not zero are full: read from end to end. It is at least 3, so that
+other rows have fewer numbers than full ones."""
 
 
 class SparseRows(NamedTuple):
@@ -58,3 +66,40 @@ def dense(rows: SparseRows, n_labels: int) -> np.ndarray:
     weights = np.zeros((len(rows.starts) - 1, n_labels), np.float32)
     weights.reshape(-1)[indices_of(rows, n_labels)] = rows.values
     return weights
+
+
+class FixedRows(NamedTuple):
+    """The weights of R feature rows and L labels.
+
+    starts: int64 [R + 1], where each row begins. entries: float32. A full row has its L weights. Any other row has the
+    label and the value of each weight that is not zero, in turn. What is read together lies together.
+    """
+
+    starts: Int64Array
+    entries: Float32Array
+
+
+NO_FIXED_ROWS = FixedRows(np.zeros(1, np.int64), np.zeros(0, np.float32))
+
+
+def fixed_rows(rows: SparseRows, n_labels: int) -> FixedRows:
+    """Weights of rows in the layout for prediction."""
+    sizes = np.diff(rows.starts)
+    starts = np.concatenate([[0], np.cumsum(np.where(sizes * FULL > n_labels, n_labels, 2 * sizes))])
+    fixed = FixedRows(starts, np.zeros(starts[-1], np.float32))
+    _write(rows.starts, rows.labels, rows.values, n_labels, fixed)
+    return fixed
+
+
+@kernel
+def _write(starts, labels, values, n_labels, fixed):
+    """Write the weights of `SparseRows` to the entries, which are 0."""
+    for row in range(len(starts) - 1):
+        first = fixed.starts[row]
+        is_full = fixed.starts[row + 1] - first == n_labels
+        for k in range(starts[row], starts[row + 1]):
+            if is_full:
+                fixed.entries[first + labels[k]] = values[k]
+            else:
+                place = first + 2 * (k - starts[row])
+                fixed.entries[place], fixed.entries[place + 1] = labels[k], values[k]

@@ -1,4 +1,4 @@
-"""Chains whose weights are numbered in the order of their use.
+"""Weights of a chain that are numbered in the order of their use.
 
 Of all pairs of a feature row and a label, a few in a hundred ever get a weight. Numbered by row, as `Chains` describes,
 these are scattered over R · L places. Here the first pair that an oracle writes gets the first place, and so on: the
@@ -6,17 +6,12 @@ weights in use lie side by side, and the rest of a vector, zeros that nobody wri
 scored by reading the weights in use only.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ...growth import appended, extended
-from ...kernels import Int64Array, Int64Array2d, kernel, prefetch
-from ...solvers.problem import Extent, Problem
-from .data import Chains, value_of
-from .oracles import extent, feature_difference
-from .scores import add_attributes_and_constraints, add_loss, best_path
+from ...kernels import Int32Array2d, Int64Array, Int64Array2d, kernel, prefetch
 
 NO_CHUNK = -1
 """The end of a row's list of chunks."""
@@ -50,11 +45,20 @@ class Numbering(NamedTuple):
     counts: Int64Array
 
 
-class NumberedChains(NamedTuple):
-    """Chains with the numbering of their weights, to which oracles append: they must not run in several threads."""
+class StepNumbering(NamedTuple):
+    """The places of the weights of transitions, among the first L² of the weight vector.
 
-    chains: Chains
-    numbering: Numbering
+    places: int32 [L, L], the place of the weight of each transition in use plus 1, or 0. steps: int32 [L², 2], the
+    labels of the transition at each place. counts: int64 [1], the number of places in use.
+    """
+
+    places: Int32Array2d
+    steps: Int32Array2d
+    counts: Int64Array
+
+
+NO_NUMBERING = Numbering(np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(0, np.int64))
+NO_STEPS = StepNumbering(np.zeros((0, 0), np.int32), np.zeros((0, 2), np.int32), np.zeros(0, np.int64))
 
 
 def chunks_of_row(n_labels: int) -> int:
@@ -93,7 +97,7 @@ def _next(numbering, chunk):
 
 
 @kernel
-def place_of(numbering, row, label):
+def _place(numbering, row, label):
     """The place of a weight, a free one if it has none yet."""
     first = numbering.first[row]
     if first < NO_CHUNK:
@@ -117,89 +121,66 @@ def place_of(numbering, row, label):
 
 
 @kernel
-def look_up(data, first, end, begin, weights, found):
-    """Write the first chunk of each of the features first … end − 1 to `found`, int64, and start to fetch them."""
-    firsts, chunks, rows = data.numbering.first, data.numbering.chunks, data.chains.rows
-    for f in range(first, end):
-        chunk = firsts[rows[f]]
-        found[f - first] = chunk
-        place = chunk if chunk >= 0 else -2 - chunk
-        prefetch(chunks, 2 * place)
-        prefetch(weights, begin + CHUNK * place)
+def _step_place(steps, i, j):
+    """The place of the weight of a transition, a free one if it has none yet."""
+    place = steps.places[i, j]
+    if place == 0:
+        place = steps.counts[0] + 1
+        steps.steps[place - 1, 0], steps.steps[place - 1, 1] = i, j
+        steps.places[i, j] = place
+        steps.counts[0] = place
+    return place - 1
 
 
 @kernel
-def add_rows_in_use(data, token, found, weights, score):
-    """`scores.add_rows` by the weights in use; found: of `look_up`."""
-    chains, chunks, begin = data.chains, data.numbering.chunks, len(score) * len(score)
-    n_labels, mask = np.uint64(len(score)), (1 << LABEL_BITS) - 1
-    first = chains.feature_starts[token]
-    for f in range(first, chains.feature_starts[token + 1]):
-        value, chunk = value_of(chains.values, f), found[f - first]
-        if chunk < NO_CHUNK:
-            block = np.uint64(begin + CHUNK * (-2 - chunk))
-            for label in range(n_labels):
-                score[label] += value * weights[block + label]
-        while chunk >= 0:
-            at, labels = np.uint64(begin + CHUNK * chunk), chunks[np.uint64(chunk), 0]
-            # A label of an unused place is 0, as is its weight.
-            score[np.uint64(labels & mask)] += value * weights[at]
-            score[np.uint64(labels >> LABEL_BITS & mask)] += value * weights[at + np.uint64(1)]
-            score[np.uint64(labels >> 2 * LABEL_BITS & mask)] += value * weights[at + np.uint64(2)]
-            score[np.uint64(labels >> 3 * LABEL_BITS & mask)] += value * weights[at + np.uint64(3)]
-            chunk = (chunks[np.uint64(chunk), 1] >> USED_BITS) - 1
+def fetch_row_in_use(numbering, row, begin, weights):
+    """The first chunk of a row's list; it starts to fetch it. begin: the number of weights before those of rows."""
+    chunk = numbering.first[row]
+    place = chunk if chunk >= 0 else -2 - chunk
+    prefetch(numbering.chunks, 2 * place)
+    prefetch(weights, begin + CHUNK * place)
+    return chunk
 
 
 @kernel
-def max_oracle(data, example, weights, loss_scale, indices, values):
-    """`oracles.max_oracle` of `NumberedChains`."""
-    chains = data.chains
-    constraints, first = chains.constraints, chains.starts[example]
-    n_labels = len(constraints.start)
-    scores, begin = np.empty((chains.starts[example + 1] - first, n_labels)), n_labels * n_labels
-    features = chains.feature_starts[first : chains.starts[example + 1] + 1]
-    found = np.empty(features[-1] - features[0], np.int64)
-    look_up(data, features[0], features[-1], begin, weights, found)
-    for t in range(len(scores)):
-        score = scores[t]
-        score[:] = 0.0
-        add_rows_in_use(data, first + t, found[features[t] - features[0] :], weights, score)
-        add_attributes_and_constraints(chains, first + t, score)
-    if loss_scale != 0.0:
-        add_loss(chains, example, loss_scale, scores)
-    path = np.empty(len(scores), np.int32)
-    best_path(chains, weights, scores, path)
-    entries, loss = feature_difference(chains, example, path, indices, values)
-    for k in range(entries):
-        if indices[k] >= begin:
-            row = (indices[k] - begin) // n_labels
-            indices[k] = begin + place_of(data.numbering, row, indices[k] - begin - row * n_labels)
-    return entries, loss
+def add_row_in_use(numbering, chunk, value, begin, weights, score):
+    """Add value times a row's weights to score, [L]; chunk: of `fetch_row_in_use`."""
+    chunks, n_labels, mask = numbering.chunks, np.uint64(len(score)), (1 << LABEL_BITS) - 1
+    if chunk < NO_CHUNK:
+        block = np.uint64(begin + CHUNK * (-2 - chunk))
+        for label in range(n_labels):
+            score[label] += value * weights[block + label]
+    while chunk >= 0:
+        at, labels = np.uint64(begin + CHUNK * chunk), chunks[np.uint64(chunk), 0]
+        # A label of an unused place is 0, as is its weight.
+        score[np.uint64(labels & mask)] += value * weights[at]
+        score[np.uint64(labels >> LABEL_BITS & mask)] += value * weights[at + np.uint64(1)]
+        score[np.uint64(labels >> 2 * LABEL_BITS & mask)] += value * weights[at + np.uint64(2)]
+        score[np.uint64(labels >> 3 * LABEL_BITS & mask)] += value * weights[at + np.uint64(3)]
+        chunk = (chunks[np.uint64(chunk), 1] >> USED_BITS) - 1
+
+
+@kernel
+def name_places(numbering, steps, n_labels, indices, n):
+    """Replace the first n indices, of weights by row, by their places, unless weights are numbered by row.
+
+    steps: where transitions are numbered, too.
+    """
+    if len(numbering.counts) == 0:
+        return
+    begin = n_labels * n_labels
+    for k in range(n):
+        row = indices[k] // n_labels
+        label = indices[k] - row * n_labels
+        if row >= n_labels:
+            indices[k] = begin + _place(numbering, row - n_labels, label)
+        elif len(steps.counts) > 0:
+            indices[k] = _step_place(steps, row, label)
 
 
 def n_places(numbering: Numbering, n_labels: int) -> int:
     """The number of places of weights up to the last chunk in use, those of transitions included."""
     return n_labels * n_labels + CHUNK * int(numbering.counts[0])
-
-
-def numbered_problem(chains: Chains, numbering: Numbering, known: Extent | None = None) -> Problem:
-    """The problem of labelled sequences, for solvers that call its max-oracle only, and in one thread.
-
-    known: `oracles.extent` of the chains, if they have been found.
-    """
-    known = extent(chains) if known is None else known
-    n_labels = len(chains.constraints.start)
-    return Problem(
-        NumberedChains(chains, numbering),
-        max_oracle,
-        n_examples=len(chains.starts) - 1,
-        dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
-        plane_entries=known.plane_entries,
-        one_thread=True,
-        n_named=partial(n_places, numbering, n_labels),
-        unit=known.unit,
-        max_plane_entries=known.max_plane_entries,
-    )
 
 
 @kernel
@@ -260,3 +241,23 @@ def numbering_of(pairs: np.ndarray, n_rows: int, n_labels: int) -> Numbering:
     if not _append_chunks(numbering, n_labels, pairs):
         raise ValueError("its solver state has weights of features in a wrong order")
     return numbering
+
+
+def new_steps(n_labels: int, used: np.ndarray) -> StepNumbering:
+    """A numbering with places for these transitions, int64, from · L + to, in this order.
+
+    Raises:
+        ValueError: a transition does not exist, or occurs twice.
+    """
+    if len(np.unique(used)) < len(used) or not ((used >= 0) & (used < n_labels * n_labels)).all():
+        raise ValueError("its solver state has weights of transitions that it does not have")
+    places, steps = np.zeros((n_labels, n_labels), np.int32), np.zeros((n_labels * n_labels, 2), np.int32)
+    places.reshape(-1)[used] = 1 + np.arange(len(used))
+    steps[: len(used), 0], steps[: len(used), 1] = np.divmod(used, n_labels)
+    return StepNumbering(places, steps, np.array([len(used)]))
+
+
+def used_steps(steps: StepNumbering) -> np.ndarray:
+    """The transitions in use, int64, from · L + to, in the order of their places: the inverse of `new_steps`."""
+    used = steps.steps[: int(steps.counts[0])].astype(np.int64)
+    return used[:, 0] * len(steps.places) + used[:, 1]

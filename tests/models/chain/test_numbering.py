@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.chain.data import make_chains
-from spacy_ssvm.models.chain.numbered import (
+from spacy_ssvm.models.chain.layouts import by_use
+from spacy_ssvm.models.chain.numbering import (
     CHUNK,
     NO_PAIR,
     chunks_of_row,
     new_numbering,
-    numbered_problem,
     numbering_of,
     pairs_of,
     with_rows,
 )
-from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.models.chain.oracles import chain_problem, problem_by_use
 from spacy_ssvm.solvers import oracle_pass
 from spacy_ssvm.solvers.dcd import Dcd
 from spacy_ssvm.solvers.learner import fit
@@ -45,6 +45,10 @@ def random_chains(n_labels, seed=0, n=30, n_attributes=0, n_kinds=1):
     token[kinds, gold] = token[0] = 0.0
     constraints = constraints._replace(token=np.minimum(token, constraints.token))
     return make_chains(starts, feature_starts, rows, gold, constraints, values, kinds=kinds)
+
+
+def numbered_problem(chains, numbering):
+    return problem_by_use(chains._replace(layout=by_use(numbering)))
 
 
 def nothing_numbered(n_labels):

@@ -3,26 +3,28 @@
 import numpy as np
 import pytest
 
-from spacy_ssvm.models.chain.many_labels import (
-    has_many_labels,
-    many_label_problem,
-    new_steps,
-    used_steps,
-)
-from spacy_ssvm.models.chain.numbered import NO_PAIR, new_numbering, pairs_of
-from spacy_ssvm.models.chain.oracles import chain_problem
+from spacy_ssvm.models.chain.decoders import has_many_labels, learning_decoder
+from spacy_ssvm.models.chain.layouts import by_use
+from spacy_ssvm.models.chain.numbering import NO_PAIR, new_numbering, new_steps, pairs_of, used_steps
+from spacy_ssvm.models.chain.oracles import chain_problem, problem_by_use
 from spacy_ssvm.solvers.dcd import Dcd
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import unconstrained, with_fixed
 
-from .test_numbered import R, random_chains
+from .test_numbering import R, random_chains
 
 
 def nothing(n_labels, frequent=()):
     numbering = new_numbering(R, n_labels, np.array(frequent, np.int64))
     return numbering, new_steps(n_labels, np.zeros(0, np.int64))
+
+
+def many_label_problem(chains, numbering, steps):
+    decoder = learning_decoder(chains.constraints, steps, longest=2)
+    decoder = learning_decoder(chains.constraints, steps, int(np.diff(chains.starts).max()), decoder)
+    return problem_by_use(chains._replace(layout=by_use(numbering), decoder=decoder))
 
 
 def by_row(vector, numbering, steps, n_labels):

@@ -1,0 +1,152 @@
+"""Scores and labels of tokens by fixed weights."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ...features.columns import ColumnReader, Types
+from ...features.index import Columns, Program, Table, extract_at
+from ...features.program import SplitProgram
+from ...kernels import kernel
+from ...structures.chain.constraints import Constraints, only_labels
+from .data import Chains, require_finite
+from .decoders import ALL_LABELS, DECODER_OF_TOKENS, Decoder, fixed_decoder, has_many_labels, with_kinds
+from .layouts import Layout, fixed
+from .scores import best_path, emission_scores
+from .type_sums import NOTHING_SHARED, SharedScores, TypeSums, add_shared
+from .weights import ChainWeights
+
+
+@kernel
+def _score(columns, program, table, tokens, chains, shared, scores):
+    extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
+    weights = np.empty(0)
+    for example in range(len(chains.starts) - 1):
+        first, end = chains.starts[example], chains.starts[example + 1]
+        emission_scores(chains, example, weights, scores[first:end])
+        add_shared(shared, first, end, scores[first:end])
+
+
+@kernel
+def _label(columns, program, table, tokens, chains, shared, labels):
+    extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
+    weights, longest = np.empty(0), 0
+    for example in range(len(chains.starts) - 1):
+        longest = max(longest, chains.starts[example + 1] - chains.starts[example])
+    # Once: that of a document is much, and would be new memory each time.
+    memory = np.empty((longest, len(chains.constraints.start)))
+    for example in range(len(chains.starts) - 1):
+        first, end = chains.starts[example], chains.starts[example + 1]
+        scores = memory[: end - first]
+        emission_scores(chains, example, weights, scores)
+        add_shared(shared, first, end, scores)
+        best_path(chains, example, weights, scores, labels[first:end])
+
+
+@dataclass(frozen=True)
+class Labeller:
+    """What labels and scores tokens by fixed weights.
+
+    program: templates. table: of their features. layout, decoder: with the weights. constraints: the usual ones; others
+    are these with further kinds of tokens. sums: of further templates, which read one word type each; None if there are
+    none. only: None or, where each token is a chain of its own, `only_labels` of the constraints: tokens that can have
+    one label only are not read.
+    """
+
+    program: Program
+    table: Table
+    layout: Layout
+    decoder: Decoder
+    constraints: Constraints
+    sums: TypeSums | None = None
+    only: np.ndarray | None = None
+
+    def labelling(
+        self, columns: Columns, types: Types | None, kinds: np.ndarray, constraints: Constraints
+    ) -> Callable[[], np.ndarray]:
+        """A function that returns the best labels of all sequences, int32 [T], in any thread.
+
+        It holds Python's lock for next to nothing, and raises a ValueError if a feature value is not finite.
+
+        columns: of the sequences; they are read when the function is called. types: of their tokens, for
+        the sums. kinds: int32 [T], rows of `constraints.token`.
+        """
+        tokens, starts, labels = np.arange(len(kinds)), columns.starts, np.zeros(len(kinds), np.int32)
+        if self.only is not None:
+            labels = (self.only if constraints is self.constraints else only_labels(constraints))[kinds]
+            tokens = np.flatnonzero(labels < 0)
+            starts = np.arange(len(tokens) + 1)
+        chains = self._chains(starts, kinds[tokens], constraints)
+        return partial(self._labels, columns, tokens, chains, self._shared(types), labels)
+
+    def scores(self, columns: Columns, types: Types | None, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
+        """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included."""
+        tokens, scores = np.arange(len(kinds)), np.zeros((len(kinds), len(constraints.start)))
+        chains = self._chains(columns.starts, kinds, constraints)._replace(decoder=ALL_LABELS)
+        _score(columns, self.program, self.table, tokens, chains, self._shared(types), scores)
+        self._require_finite_values(chains)
+        return scores
+
+    def forget_types(self) -> None:
+        """Drop what is stored about word types."""
+        if self.sums is not None:
+            self.sums.forget()
+
+    def _labels(
+        self, columns: Columns, tokens: np.ndarray, chains: Chains, shared: SharedScores, labels: np.ndarray
+    ) -> np.ndarray:
+        """`labels` with the best ones of the given tokens, int64, of which the chains are, for this call only."""
+        found = np.zeros(len(tokens), np.int32)
+        _label(columns, self.program, self.table, tokens, chains, shared, found)
+        self._require_finite_values(chains)
+        labels[tokens] = found
+        return labels
+
+    def _shared(self, types: Types | None) -> SharedScores:
+        return NOTHING_SHARED if self.sums is None or types is None else self.sums.of(types)
+
+    def _chains(self, starts: np.ndarray, kinds: np.ndarray, constraints: Constraints) -> Chains:
+        """Chains without gold labels, with room for their features."""
+        n_tokens = len(kinds)
+        max_features = n_tokens * len(self.program.seeds)
+        return Chains(
+            starts,
+            np.zeros(n_tokens + 1, np.int64),
+            np.empty(max_features, np.int32),
+            np.empty(max_features, np.float32),
+            np.empty(0, np.int32),
+            np.empty(0),
+            kinds,
+            constraints,
+            self.layout,
+            with_kinds(self.decoder, constraints),
+        )
+
+    def _require_finite_values(self, chains: Chains) -> None:
+        if self.program.reals.max(initial=-1) >= 0:
+            require_finite(chains.starts, chains.feature_starts, chains.values[: chains.feature_starts[-1]])
+
+
+def labeller(
+    reader: ColumnReader,
+    program: Program,
+    split: SplitProgram,
+    table: Table,
+    weights: ChainWeights,
+    constraints: Constraints,
+    of_tokens: bool = False,
+) -> Labeller:
+    """The labeller by these weights of a program's features; split: the same program.
+
+    Sums for word types do not pay where labels are many, or where few tokens of a type may be read.
+    """
+    layout = fixed(weights.rows, len(constraints.start))
+    if of_tokens:
+        return Labeller(program, table, layout, DECODER_OF_TOKENS, constraints, only=only_labels(constraints))
+    decoder = fixed_decoder(constraints, weights.transitions)
+    if has_many_labels(constraints):
+        return Labeller(program, table, layout, decoder, constraints)
+    sums = TypeSums(reader, split.groups, table, layout, constraints)
+    return Labeller(split.rest, table, layout, decoder, constraints, sums)

@@ -1,0 +1,134 @@
+"""Layouts of a chain's weights: where the weights of feature rows lie, and how the tokens of a sequence are scored.
+
+A layout is a first-class function with the data that it reads; another one is a kernel of the type SCORE beside these.
+"""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from ...kernels import (
+    FirstClassFunction,
+    Float32Array,
+    Float64Array,
+    Float64Array2d,
+    Int32Array,
+    Int64Array,
+    kernel,
+    prefetch,
+    signature,
+)
+from .numbering import NO_NUMBERING, Numbering, add_row_in_use, fetch_row_in_use
+from .rows import NO_FIXED_ROWS, FixedRows, SparseRows, fixed_rows
+
+WEIGHTS_OF_A_LINE = 16
+"""Weights of 32 bits in a cache line of 64 bytes; for larger ones every second line is fetched."""
+
+SCORE = signature(
+    None, Int64Array, Int32Array, Float32Array, int, int, Numbering, FixedRows, Float64Array, Float64Array2d
+)
+"""(feature_starts, rows, values, first, end, numbering, fixed, weights, scores) → None.
+
+It writes wᵀΦ of tokens first … end − 1, a sequence, and each label, from their features alone, to scores, float64
+[T, L]. feature_starts, rows, values: as in `Chains`. weights: float64 [d], not read where the layout holds them.
+"""
+
+
+class Layout(NamedTuple):
+    """A layout of weights. numbering: where they are numbered by use. fixed: where they are fixed. score: `SCORE`."""
+
+    numbering: Numbering
+    fixed: FixedRows
+    score: Annotated[FirstClassFunction, SCORE]
+
+
+@kernel
+def value_of(values, f):
+    """The value of feature f: `values` as in `Chains`."""
+    return values[f] if len(values) else np.float32(1.0)
+
+
+@kernel
+def _fetch_by_row(feature_starts, rows, token, weights, n_labels):
+    """Start to fetch the weights of a token's features."""
+    for f in range(feature_starts[token], feature_starts[token + 1]):
+        block = n_labels * (n_labels + np.int64(rows[f]))
+        for first in range(block, block + n_labels, WEIGHTS_OF_A_LINE):
+            prefetch(weights, first)
+
+
+@kernel
+def _score_by_row(feature_starts, rows, values, first, end, numbering, fixed, weights, scores):
+    # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
+    n_labels = np.uint64(scores.shape[1])
+    for token in range(first, end):
+        if token + 1 < end:
+            _fetch_by_row(feature_starts, rows, token + 1, weights, scores.shape[1])
+        score = scores[token - first]
+        score[:] = 0.0
+        for f in range(feature_starts[token], feature_starts[token + 1]):
+            block = n_labels * (n_labels + np.uint64(rows[f]))
+            value = value_of(values, f)
+            for label in range(n_labels):
+                score[label] += value * weights[block + label]
+
+
+@kernel
+def _score_by_use(feature_starts, rows, values, first, end, numbering, fixed, weights, scores):
+    begin, first_feature = scores.shape[1] * scores.shape[1], feature_starts[first]
+    found = np.empty(feature_starts[end] - first_feature, np.int64)
+    for f in range(first_feature, feature_starts[end]):
+        found[f - first_feature] = fetch_row_in_use(numbering, rows[f], begin, weights)
+    for token in range(first, end):
+        score = scores[token - first]
+        score[:] = 0.0
+        for f in range(feature_starts[token], feature_starts[token + 1]):
+            add_row_in_use(numbering, found[f - first_feature], value_of(values, f), begin, weights, score)
+
+
+@kernel
+def _fetch_fixed(feature_starts, rows, token, fixed):
+    """Start to fetch the weights of a token's features, and where those of the token after it begin."""
+    for f in range(feature_starts[token], feature_starts[token + 1]):
+        row = rows[f]
+        for place in range(fixed.starts[row], fixed.starts[row + 1], WEIGHTS_OF_A_LINE):
+            prefetch(fixed.entries, place)
+    if token + 2 < len(feature_starts):
+        for f in range(feature_starts[token + 1], feature_starts[token + 2]):
+            prefetch(fixed.starts, np.int64(rows[f]))
+
+
+@kernel
+def score_fixed(feature_starts, rows, values, first, end, numbering, fixed, weights, scores):
+    """`SCORE` by `FixedRows`, which hold the weights."""
+    # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
+    n_labels = np.uint64(scores.shape[1])
+    for token in range(first, end):
+        if token + 2 < len(feature_starts):
+            _fetch_fixed(feature_starts, rows, token + 1, fixed)
+        score = scores[token - first]
+        score[:] = 0.0
+        for f in range(feature_starts[token], feature_starts[token + 1]):
+            row, value = rows[f], value_of(values, f)
+            start, after = np.uint64(fixed.starts[row]), np.uint64(fixed.starts[row + 1])
+            if after - start == n_labels:
+                for label in range(n_labels):
+                    score[label] += value * fixed.entries[start + label]
+            else:
+                for place in range(start, after, np.uint64(2)):
+                    score[np.uint32(fixed.entries[place])] += value * fixed.entries[place + np.uint64(1)]
+
+
+BY_ROW = Layout(NO_NUMBERING, NO_FIXED_ROWS, FirstClassFunction(_score_by_row, SCORE))
+"""A block of L weights for each feature row, one after the other."""
+_BY_USE, _FIXED = FirstClassFunction(_score_by_use, SCORE), FirstClassFunction(score_fixed, SCORE)
+
+
+def by_use(numbering: Numbering) -> Layout:
+    """Weights that are numbered in the order of their use. Oracles append to the numbering: one thread at a time."""
+    return Layout(numbering, NO_FIXED_ROWS, _BY_USE)
+
+
+def fixed(rows: SparseRows, n_labels: int) -> Layout:
+    """The weights of rows to predict with."""
+    return Layout(NO_NUMBERING, fixed_rows(rows, n_labels), _FIXED)

@@ -1,0 +1,140 @@
+"""Sums of the scores of features that read one word type only: each is found once, for fixed weights."""
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from ...features.columns import ColumnReader, Types
+from ...features.index import Table, look_up_features
+from ...features.program import Group, rows_outside
+from ...kernels import kernel
+from ...structures.chain.constraints import Constraints
+from .layouts import Layout, score_fixed
+from .scores import add_attributes
+
+MAX_SCORES = 1 << 23
+"""Largest number of stored scores of word types, 8 bytes each; beyond it, all are forgotten."""
+
+
+class SharedScores(NamedTuple):
+    """Scores that depend on word types only: each token adds those of its own type and of its neighbours' types.
+
+    Token t adds vectors[entries[t + offsets[g]], g] for each of G offsets; entry 0 is for positions outside the
+    sequence.
+
+    entries: int64 [T], the entry of each token's type, from 1. offsets: int64 [G]. vectors: float64 [V, G, L].
+    """
+
+    entries: np.ndarray
+    offsets: np.ndarray
+    vectors: np.ndarray
+
+
+NOTHING_SHARED = SharedScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0, 0)))
+"""The scores of tokens all come from features of their own."""
+
+
+@kernel
+def add_shared(shared, first, end, scores):
+    """Add the `SharedScores` of tokens first … end − 1, a sequence, to scores, float64 [T, L]."""
+    for t in range(end - first):
+        score = scores[t]
+        for g in range(len(shared.offsets)):
+            token = first + t + shared.offsets[g]
+            entry = shared.entries[token] if first <= token < end else 0
+            vector = shared.vectors[entry, g]
+            for label in range(len(score)):
+                score[label] += vector[label]
+
+
+@kernel
+def _score_types(feature_starts, rows, values, attributes, layout, scores):
+    """Write wᵀΦ of the features of each of n types to scores, float64 [n, L]."""
+    numbering, fixed = layout.numbering, layout.fixed
+    score_fixed(feature_starts, rows, values, 0, len(scores), numbering, fixed, np.empty(0), scores)
+    for score in scores:
+        add_attributes(attributes, score)
+
+
+class TypeSums:
+    """The summed scores of word types by fixed weights, as far as they are known.
+
+    reader: of columns. groups: templates over these columns. table: of their features. layout: of the weights.
+    constraints: of the labels.
+    """
+
+    def __init__(
+        self,
+        reader: ColumnReader,
+        groups: Sequence[Group],
+        table: Table,
+        layout: Layout,
+        constraints: Constraints,
+    ) -> None:
+        self._reader = reader
+        self._groups = groups
+        self._table = table
+        self._layout = layout
+        self._attributes = constraints.attributes
+        self._n_labels = len(constraints.start)
+        self._offsets = np.array([group.offset for group in groups], np.int64)
+        self._lock = Lock()
+        self._clear(-1)
+
+    def of(self, types: Types) -> SharedScores:
+        """The scores of the tokens' types; those of new types are summed and stored."""
+        with self._lock:
+            if types.generation != self._generation:
+                self._clear(types.generation)
+            missing = types.keys.shape[1] - len(self._entries)
+            if missing > 0:
+                self._entries = np.append(self._entries, np.zeros(missing, np.int64))
+            entries = self._entries[types.ids]
+            if not entries.all():
+                self._add(types, np.unique(types.ids[entries == 0]))
+                entries = self._entries[types.ids]
+            vectors = self._vectors
+        if vectors.size > MAX_SCORES:
+            self._reader.forget_types()
+        return SharedScores(entries, self._offsets, vectors)
+
+    def forget(self) -> None:
+        """Drop all scores."""
+        with self._lock:
+            self._clear(-1)
+
+    def _clear(self, generation: int) -> None:
+        """Drop all scores; from now on, store those of types of this generation."""
+        self._generation = generation
+        self._entries = np.zeros(0, np.int64)
+        self._known = 0
+        self._vectors = self._outside()
+
+    def _add(self, types: Types, new: np.ndarray) -> None:
+        """Append the summed scores of new types, int64, to those that are stored."""
+        known, needed = self._known + 1, self._known + 1 + len(new)
+        if needed > len(self._vectors):
+            larger = np.zeros((2 * needed, *self._vectors.shape[1:]))
+            larger[:known] = self._vectors[:known]
+            self._vectors = larger
+        columns = self._reader.columns_of_types(types, new)
+        features = [look_up_features(columns, group.program, self._table) for group in self._groups]
+        self._vectors[known:needed] = self._sums(features, len(new))
+        self._entries[new] = np.arange(known, needed)
+        self._known = needed - 1
+
+    def _outside(self) -> np.ndarray:
+        """Entry 0, for positions outside the sequence, float64 [1, G, L]."""
+        n_columns = len(self._reader.attributes)
+        return self._sums([rows_outside(group, n_columns, self._table) for group in self._groups], 1)
+
+    def _sums(self, features: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], n_types: int) -> np.ndarray:
+        """The scores of types, float64 [n_types, G, L], from each group's (starts, rows, values) of their features."""
+        sums = np.zeros((n_types, len(features), self._n_labels))
+        for g, (starts, rows, values) in enumerate(features):
+            scores = np.zeros((n_types, self._n_labels))
+            _score_types(starts, rows, values, self._attributes, self._layout, scores)
+            sums[:, g] = scores
+        return sums

@@ -478,6 +478,14 @@ class Predictor(Protocol):
             Contradiction: (also by the function) no structure agrees with a Doc and the setting `patterns`.
         """
 
+    def forget_types(self) -> None:
+        """Drop cached values of word types; they are computed again when needed."""
+
+
+@runtime_checkable
+class ScoringPredictor(Predictor, Protocol):
+    """A predictor that knows the scores of all structures: for the k best, confidence, explanations and calibration."""
+
     def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
         """For each Doc its sequences (the Doc itself, or its sentences) with the scores of all their structures.
 
@@ -488,9 +496,6 @@ class Predictor(Protocol):
 
     def explained(self, doc: Doc) -> Sequence[tuple[ScoredSequence, FactorFeatures[Any]]]:
         """The sequences of one Doc with their scores, and the features that fire in each."""
-
-    def forget_types(self) -> None:
-        """Drop cached values of word types; they are computed again when needed."""
 
 
 class StructuredModel(Protocol):
@@ -559,7 +564,7 @@ class StructuredModel(Protocol):
 
 
 @runtime_checkable
-class TwoPasses(StructuredModel, Protocol):
+class TwoPasses(Protocol):
     """A structured model with a first pass, which is learnt before the solver learns."""
 
     def first_pass_examples(self, batches: Sequence[Any]) -> Any:

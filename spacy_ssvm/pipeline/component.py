@@ -34,6 +34,7 @@ from ..models.protocol import (
     DataSet,
     Gaps,
     Predictor,
+    ScoringPredictor,
     Settings,
     Survey,
     Warn,
@@ -944,7 +945,13 @@ class SsvmPipe(TrainablePipe):
         """For each Doc its sequences, with the scores of all their structures."""
         self._check_annotation(docs)
         with self._naming(docs):
-            return self._predictor().scored(docs)
+            return self._scoring().scored(docs)
+
+    def _scoring(self) -> ScoringPredictor:
+        predictor = self._predictor()
+        if not isinstance(predictor, ScoringPredictor):
+            raise ValueError(f"[{self.name}] its model has no scores but that of the best structure")
+        return predictor
 
     def _part_from_query(self, doc: Doc, of: Any) -> NamedPart:
         """The part of a Doc that `explain` is asked about.
@@ -967,7 +974,7 @@ class SsvmPipe(TrainablePipe):
     def _explanation(self, doc: Doc, part: NamedPart | None) -> Explanation:
         self._check_annotation([doc])
         with self._naming([doc]):
-            sequences = self._predictor().explained(doc)
+            sequences = self._scoring().explained(doc)
         try:
             words = [doc.vocab.strings[orth] for orth in doc.to_array(ORTH).tolist()]
             return explain(words, sequences, self.codec.names(), part)

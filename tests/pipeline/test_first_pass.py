@@ -9,9 +9,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_ssvm.models.chain.weights import as_vector
+from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.pipeline import trained_state
 from spacy_ssvm.training import first_pass, jackknife
-from spacy_ssvm.models.store import DamagedModel
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]", "short_shape[0]"]
 READS_LABELS = ["doc.label[0]", "doc.label[0]+short_shape[0]"]

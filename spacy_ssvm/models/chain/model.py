@@ -19,7 +19,7 @@ from ..protocol import Settings
 from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
-from .by_use import split
+from .by_use import WeightsByUse, split
 from .codec import ChainCodec, ChainGold
 from .data_set import ChainSet
 from .encoded import EncodedChains
@@ -112,9 +112,8 @@ class ChainModel:
         labels = self._seen_labels(weights.first_pass, notes)
         seen = files.spread(weights).seen if weights.hash_bits else seen_of(weights, keys)
         earlier = no_start_weights(len(self.labels), seen)
-        data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), earlier, labels)
-        data.resume_numbering(pairs, steps)
-        return data
+        table = empty_table(bits) if bits else table_of(keys, 0)
+        return self._data_set(table, earlier, labels, (pairs, steps) if len(pairs) else None)
 
     def trained(self, data: ChainSet, vector: np.ndarray) -> ChainWeights:
         rows = data.features
@@ -150,9 +149,13 @@ class ChainModel:
         table: Any,
         earlier: StartWeights | None = None,
         seen_labels: SeenLabels | None = None,
+        in_use: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> ChainSet:
+        """in_use: pairs and transitions, as `by_use.split` returns them; None for weights by row."""
         rows = FeatureRows(self.extractor.program, table, len(self.labels), earlier)
-        return ChainSet(rows, self.codec.constraints(), seen_labels, self.codec.of_tokens)
+        constraints, of_tokens = self.codec.constraints(), self.codec.of_tokens
+        by_use = None if in_use is None else WeightsByUse.resumed(*in_use, len(rows), constraints, of_tokens)
+        return ChainSet(rows, constraints, seen_labels, of_tokens, by_use)
 
     def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> SeenLabels | None:
         """Those of a first pass with these weights. notes: of `SeenLabels.notes`."""
@@ -172,8 +175,8 @@ class ChainModel:
         """The names of features, including those that were saved before; None if names are not saved."""
         if not self.settings.save_feature_names:
             return None
-        saved = self.load() if store.has_weights(self._model) else None
-        return FeatureNames({} if saved is None else dict(zip(saved.keys.tolist(), saved.names or ())))
+        saved = self.load()
+        return FeatureNames(dict(zip(saved.keys.tolist(), saved.names or ())))
 
     def _add_names(self, docs: Sequence[Doc], columns: Any) -> None:
         if self._names is not None:

@@ -100,45 +100,26 @@ class Lists(NamedTuple):
 
 
 @kernel
-def best_order(lists, example, weights, loss_scale, order):
-    """argmax_y Σ_k (n − k) · w[y_k] + loss_scale · [y is not gold], over all orders of the items, into `order`."""
-    first, n = lists.starts[example], lists.starts[example + 1] - lists.starts[example]
-    trial, counts, k = np.arange(n), np.zeros(n, np.int64), 0
-    highest = -np.inf
-    while True:
-        score, is_gold = 0.0, True
-        for place in range(n):
-            score += (n - place) * weights[lists.items[first + trial[place]]]
-            is_gold = is_gold and trial[place] == lists.gold[first + place]
-        score += 0.0 if is_gold else loss_scale
-        if score > highest:
-            highest = score
-            order[:] = trial
-        # Heap's algorithm.
-        while k < n and counts[k] >= k:
-            counts[k] = 0
-            k += 1
-        if k >= n:
-            return
-        other = 0 if k % 2 == 0 else counts[k]
-        trial[other], trial[k] = trial[k], trial[other]
-        counts[k] += 1
-        k = 0
+def best_order(lists, example, weights, loss_scale):
+    """argmax_y Σ_k (n − k) · w[y_k] + loss_scale · [y is not gold]: by weight, or with two neighbours swapped."""
+    first, end = lists.starts[example], lists.starts[example + 1]
+    scores = weights[lists.items[first:end]]
+    order = np.argsort(-scores)
+    gaps = -np.diff(scores[order])
+    if len(gaps) and gaps.min() < loss_scale and np.array_equal(order, lists.gold[first:end]):
+        k = gaps.argmin()
+        order[k], order[k + 1] = order[k + 1], order[k]
+    return order
 
 
 @kernel
 def max_oracle(lists, example, weights, loss_scale, indices, values):
-    first, n = lists.starts[example], lists.starts[example + 1] - lists.starts[example]
-    order = np.empty(n, np.int64)
-    best_order(lists, example, weights, loss_scale, order)
-    entries, loss = 0, 0.0
-    for place in range(n):
-        if order[place] != lists.gold[first + place]:
-            loss = 1.0
-            indices[entries], values[entries] = lists.items[first + lists.gold[first + place]], float(n - place)
-            indices[entries + 1], values[entries + 1] = lists.items[first + order[place]], -float(n - place)
-            entries += 2
-    return entries, loss
+    first, end = lists.starts[example], lists.starts[example + 1]
+    order, items, gold = best_order(lists, example, weights, loss_scale), lists.items[first:end], lists.gold[first:end]
+    for k in range(len(order)):
+        indices[2 * k], values[2 * k] = items[gold[k]], float(len(order) - k)
+        indices[2 * k + 1], values[2 * k + 1] = items[order[k]], -float(len(order) - k)
+    return 2 * len(order), 0.0 if np.array_equal(order, gold) else 1.0
 
 
 class ListSet:
@@ -166,18 +147,6 @@ class ListSet:
     def dimension(self):
         return 1 << BITS
 
-    def is_incomplete(self):
-        return False
-
-    def complete(self, docs, weights, for_good=False):
-        return np.zeros(0, np.int64)
-
-    def gold(self, doc):
-        return self._lists.take([doc]).gold.astype(np.int32)
-
-    def set_gold(self, doc, gold):
-        raise ValueError("nothing is completed")
-
     def state(self):
         return [np.zeros(0, np.int64)]
 
@@ -198,14 +167,7 @@ class ListPredictor(NamedTuple):
 
     def prepared(self, docs):
         lists = self.model.lists(docs, [np.arange(len(doc)) for doc in docs])
-
-        def orders():
-            found = [np.zeros(n, np.int64) for n in np.diff(lists.starts)]
-            for example, order in enumerate(found):
-                best_order(lists, example, self.weights.vector, 0.0, order)
-            return found
-
-        return orders
+        return lambda: [best_order(lists, example, self.weights.vector, 0.0) for example in range(len(docs))]
 
     def forget_types(self):
         self.model.reader.forget_types()
@@ -217,9 +179,6 @@ class ListModel:
         self.codec, self.settings, self._model, self._vocab = codec, settings, model, vocab
         self.reader = ColumnReader(("lower",), {}, {})
 
-    def load_resources(self, words):
-        pass
-
     def lists(self, docs, orders):
         columns = self.reader.read(docs, docs[0].vocab if docs else self._vocab)
         items = (columns.keys[0] & np.uint64((1 << BITS) - 1)).astype(np.int64)
@@ -228,11 +187,8 @@ class ListModel:
     def encode(self, examples, gold):
         return self.lists([example.predicted for example in examples], gold)
 
-    def data_set(self, weights, first_pass=None, only_present=False):
-        return ListSet(), None if weights is None else weights.vector
-
-    def resumed(self, state):
-        return ListSet()
+    def data_set(self, start):
+        return ListSet(), None if start.weights is None else start.weights.vector
 
     def trained(self, data, vector):
         return ListWeights(vector.copy())

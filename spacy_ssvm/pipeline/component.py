@@ -38,9 +38,10 @@ from ..models.protocol import (
     Settings,
     Survey,
     Warn,
+    is_incomplete,
     require_architecture,
 )
-from ..models.resources import release_tables
+from ..models.resources import release_tables, store_resources
 from ..solvers.learner import Certificate
 from ..solvers.parameters import Correction, Parameters
 from ..solvers.problem import Problem
@@ -611,7 +612,7 @@ class SsvmPipe(TrainablePipe):
         training = self._trained.training
         if training is None or not len(training):
             raise ValueError(f"[{self.name}] there is no problem to solve yet: call initialize first")
-        if training.data.is_incomplete():
+        if is_incomplete(training.data):
             training.data.complete(None, training.weights())
         return training.problem_by_row()
 
@@ -1103,7 +1104,7 @@ class SsvmPipe(TrainablePipe):
 
         # The vocabulary, which is saved with the pipeline, is not to keep all words of gazetteers.
         with self.vocab.memory_zone():
-            self._trained.structured.load_resources(words)
+            store_resources(self.model, self.vocab, words)
 
     def _note_annotation(self, docs: Sequence[Doc]) -> None:
         """Keep which annotation the features have to learn from: that of these Docs, and of those before."""

@@ -10,7 +10,7 @@ from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from ..documents import Documents
 from ..growing import Growing, Levels
-from ..protocol import ManyLayouts, Rows, Sharded
+from ..protocol import ManyLayouts, PartlyKnown, Rows, Sharded
 from .by_use import WeightsByUse
 from .completion import new_labels_ruled_out, project
 from .data import Chains, dimension, make_chains
@@ -24,7 +24,7 @@ LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",
 """The arrays of `Chains`."""
 
 
-class ChainSet(ManyLayouts, Sharded):
+class ChainSet(PartlyKnown, ManyLayouts, Sharded):
     """Chains with their feature rows.
 
     features: their rows. constraints: of all chains. seen_labels: of the first pass, if there is one. of_tokens: as in

@@ -1,6 +1,6 @@
 """A linear chain over feature templates: data sets to train on, a predictor, and weights in a thinc Model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,7 @@ from ...features.extractor import Extractor
 from ...features.index import empty_table, table_of
 from .. import architectures, store
 from ..packing import EXACT, Packing
-from ..protocol import Settings
-from ..resources import store_resources
+from ..protocol import Settings, Start
 from ..store import Saved
 from . import weights as files
 from .by_use import WeightsByUse, split
@@ -51,9 +50,6 @@ class ChainModel:
     def reader(self) -> ColumnReader:
         return self.extractor.reader
 
-    def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
-        store_resources(self._model, self._vocab, words)
-
     def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> EncodedChains:
         docs = [example.predicted for example in examples]
         columns, _, values = self.reader.read_types(docs, self._vocab, self.codec.kind_attributes)
@@ -82,27 +78,28 @@ class ChainModel:
         n_labels = int(label_of.max()) + 1
         return LabelExamples(columns, labels, n_labels, digests, first_pass.program, first_pass.words)
 
-    def data_set(
-        self, weights: ChainWeights | None, first_pass: LearntLabels | None = None, only_present: bool = False
-    ) -> tuple[ChainSet, np.ndarray | None]:
+    def data_set(self, start: Start) -> tuple[ChainSet, np.ndarray | None]:
+        if start.state is not None:
+            return self._resumed(*start.state), None
+        weights: ChainWeights | None = start.weights
         if weights is None:
-            learnt = None if first_pass is None else SeenLabels(self._first_pass(first_pass[0]), first_pass[1])
-            return self._data_set(empty_table(self._hash_bits), seen_labels=learnt), None
+            learnt: LearntLabels | None = start.first_pass
+            labels = None if learnt is None else SeenLabels(self._first_pass(learnt.weights), learnt.jackknifed)
+            return self._data_set(empty_table(self._hash_bits), seen_labels=labels), None
         is_new = ~files.has_weight(weights)
         earlier = StartWeights(weights.seen, is_new, self._has_new_labels(is_new))
         labels = self._seen_labels(weights.first_pass)
         if weights.hash_bits:
             weights = files.spread(weights)
             table, earlier = empty_table(weights.hash_bits), earlier._replace(seen=weights.seen)
-        elif only_present:
+        elif start.only_present:
             table, earlier = empty_table(None), earlier._replace(weights=weights)
             return self._data_set(table, earlier, labels), weights.transitions.ravel()
         else:
             table = table_of(weights.keys, 0)
         return self._data_set(table, earlier, labels), files.as_vector(weights)
 
-    def resumed(self, state: Sequence[np.ndarray]) -> ChainSet:
-        index, *notes = state
+    def _resumed(self, index: np.ndarray, *notes: np.ndarray) -> ChainSet:
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
         keys, pairs, steps = split(index) if known else (index, index, index)

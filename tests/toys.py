@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import pairwise, permutations
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -11,16 +11,17 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from spacy_ssvm.features.columns import ColumnReader
-from spacy_ssvm.features.ranges import elements, joined_starts, taken_starts
 from spacy_ssvm.kernels import Int64Array, kernel
 from spacy_ssvm.models.chain.space import ChainGold
+from spacy_ssvm.models.documents import Documents
+from spacy_ssvm.models.growing import Levels
 from spacy_ssvm.models.packing import EXACT
-from spacy_ssvm.models.protocol import DataSet
-from spacy_ssvm.models.store import load_arrays, make_model, require, require_weights, store_arrays
+from spacy_ssvm.models.store import has_weights, load_arrays, make_model, require, require_weights, store_arrays
 from spacy_ssvm.pipeline.chain_codec import ChainCodec
 from spacy_ssvm.pipeline.codec import Codec, Survey
 from spacy_ssvm.pipeline.component import SsvmPipe
 from spacy_ssvm.registry import ssvm_models
+from spacy_ssvm.solvers.problem import Problem
 
 LABELS = INSIDE, FIRST = "inside", "first"
 
@@ -54,6 +55,9 @@ def make_first_token(nlp, name, model, solver):
 BITS = 8
 
 
+LEVELS = Levels("starts", tokens=("items", "gold"))
+
+
 class Lists(NamedTuple):
     """n lists of T items. starts: int64 [n + 1]. items: int64 [T], features. gold: int64 [T], places in their list."""
 
@@ -61,158 +65,89 @@ class Lists(NamedTuple):
     items: Int64Array
     gold: Int64Array
 
+    def take(self, docs):
+        return LEVELS.taken(self, np.array(docs, np.int64))
+
+    def reserved(self, sizes):
+        return self._replace(starts=np.zeros(len(sizes) + 1, np.int64))
+
+    def digests(self):
+        parts = zip(np.split(self.items, self.starts[1:-1]), np.split(self.gold, self.starts[1:-1]))
+        return [blake2b(np.append(*part).tobytes(), digest_size=16).digest() for part in parts]
+
 
 @kernel
-def best_order(lists, example, weights, loss_scale, order):
-    """argmax_y Σ_k (n − k) · w[y_k] + loss_scale · [y is not gold], over all orders of the items, into `order`."""
-    first, n = lists.starts[example], lists.starts[example + 1] - lists.starts[example]
-    trial, counts, k = np.arange(n), np.zeros(n, np.int64), 0
-    highest = -np.inf
-    while True:
-        score, is_gold = 0.0, True
-        for place in range(n):
-            score += (n - place) * weights[lists.items[first + trial[place]]]
-            is_gold = is_gold and trial[place] == lists.gold[first + place]
-        score += 0.0 if is_gold else loss_scale
-        if score > highest:
-            highest = score
-            order[:] = trial
-        # Heap's algorithm.
-        while k < n and counts[k] >= k:
-            counts[k] = 0
-            k += 1
-        if k >= n:
-            return
-        other = 0 if k % 2 == 0 else counts[k]
-        trial[other], trial[k] = trial[k], trial[other]
-        counts[k] += 1
-        k = 0
+def best_order(lists, example, weights, loss_scale):
+    """argmax_y Σ_k (n − k) · w[y_k] + loss_scale · [y is not gold]: by weight, or with two neighbours swapped."""
+    first, end = lists.starts[example], lists.starts[example + 1]
+    scores = weights[lists.items[first:end]]
+    order = np.argsort(-scores)
+    gaps = -np.diff(scores[order])
+    if len(gaps) and gaps.min() < loss_scale and np.array_equal(order, lists.gold[first:end]):
+        k = gaps.argmin()
+        order[k], order[k + 1] = order[k + 1], order[k]
+    return order
 
 
 @kernel
 def max_oracle(lists, example, weights, loss_scale, indices, values):
-    first, n = lists.starts[example], lists.starts[example + 1] - lists.starts[example]
-    order = np.empty(n, np.int64)
-    best_order(lists, example, weights, loss_scale, order)
-    entries, loss = 0, 0.0
-    for place in range(n):
-        if order[place] != lists.gold[first + place]:
-            loss = 1.0
-            indices[entries], values[entries] = lists.items[first + lists.gold[first + place]], float(n - place)
-            indices[entries + 1], values[entries + 1] = lists.items[first + order[place]], -float(n - place)
-            entries += 2
-    return entries, loss
+    first, end = lists.starts[example], lists.starts[example + 1]
+    order, items, gold = best_order(lists, example, weights, loss_scale), lists.items[first:end], lists.gold[first:end]
+    for k in range(len(order)):
+        indices[2 * k], values[2 * k] = items[gold[k]], float(len(order) - k)
+        indices[2 * k + 1], values[2 * k + 1] = items[order[k]], -float(len(order) - k)
+    return 2 * len(order), 0.0 if np.array_equal(order, gold) else 1.0
 
 
-class Batch(NamedTuple):
-    lists: Lists
-
-    def take(self, docs):
-        chosen = np.array(docs, np.int64)
-        tokens = elements(self.lists.starts, chosen)
-        return Batch(Lists(taken_starts(self.lists.starts, chosen), self.lists.items[tokens], self.lists.gold[tokens]))
-
-    def reserved(self, sizes):
-        nothing = np.zeros(0, np.int64)
-        return Batch(Lists(np.zeros(len(sizes) + 1, np.int64), nothing, nothing))
-
-    def digests(self):
-        starts, items, gold = self.lists
-        return [
-            blake2b(np.append(items[a:b], gold[a:b]).tobytes(), digest_size=16).digest() for a, b in pairwise(starts)
-        ]
-
-
-class ListSet(DataSet):
+class ListSet:
     impossible = "none"
 
     def __init__(self):
-        self._batch = Batch(Lists(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)))
-        self._problem = None
+        self.docs, self._lists = Documents(), Lists(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def add(self, encoded):
-        parts = self._batch.lists, encoded.lists
-        starts = joined_starts([part.starts for part in parts])
-        items, gold = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
-        self._batch, self._problem = Batch(Lists(starts, items, gold)), None
+        self._change(LEVELS.joined([self._lists, encoded]))
+        self.docs = self.docs.with_more(np.ones(len(encoded.starts) - 1, np.int64))
         return np.zeros(0, np.int64)
 
     def replace_by_last(self, docs):
-        order = np.arange(len(self._batch.lists.starts) - 1 - len(docs))
-        order[docs] = np.arange(len(order), len(order) + len(docs))
-        self._batch, self._problem = self._batch.take(order.tolist()), None
+        order, self.docs = self.docs.replaced_by_last(docs)
+        self._change(LEVELS.taken(self._lists, order))
+
+    def _change(self, lists):
+        self._lists = lists
+        self._problem = Problem(lists, max_oracle, len(lists.starts) - 1, 1 << BITS, 2 * np.diff(lists.starts))
 
     def problem(self):
-        from spacy_ssvm.solvers.problem import Problem
-
-        if self._problem is None:
-            lists = self._batch.lists
-            bounds = 2 * np.diff(lists.starts)
-            self._problem = Problem(lists, max_oracle, len(lists.starts) - 1, 1 << BITS, bounds)
         return self._problem
 
     def dimension(self):
         return 1 << BITS
 
-    def examples_of(self, docs):
-        return docs
-
-    def is_incomplete(self):
-        return False
-
-    def complete(self, docs, weights):
-        return np.zeros(0, np.int64)
-
-    def complete_once(self, weights):
-        pass
-
-    def keep_gold(self, docs):
-        pass
-
-    def index(self):
-        return np.zeros(0, np.int64)
-
-    def sizes(self):
-        return np.ones(len(self._batch.lists.starts) - 1, np.int64)
-
-    def gold(self, doc):
-        lists = self._batch.lists
-        return lists.gold[lists.starts[doc] : lists.starts[doc + 1]].astype(np.int32)
-
-    def set_gold(self, doc, gold):
-        raise ValueError("nothing is completed")
+    def state(self):
+        return [np.zeros(0, np.int64)]
 
     def without_docs(self):
         return ListSet()
 
 
-class ListPredictor:
-    def __init__(self, model, weights):
-        self._model, self.weights = model, weights
-
-    def prepared(self, docs):
-        lists = self._model.encode_docs(docs, [np.arange(len(doc)) for doc in docs]).lists
-
-        def orders():
-            found = [np.zeros(n, np.int64) for n in np.diff(lists.starts)]
-            for example, order in enumerate(found):
-                best_order(lists, example, self.weights.vector, 0.0, order)
-            return found
-
-        return orders
-
-    def scored(self, docs):
-        raise NotImplementedError
-
-    def explained(self, doc):
-        raise NotImplementedError
-
-    def forget_types(self):
-        self._model.reader.forget_types()
-
-
 class ListWeights(NamedTuple):
     vector: np.ndarray
+
+    def size(self):
+        return int(np.count_nonzero(self.vector)), 1 << BITS
+
+
+class ListPredictor(NamedTuple):
+    model: "ListModel"
+    weights: ListWeights
+
+    def prepared(self, docs):
+        lists = self.model.lists(docs, [np.arange(len(doc)) for doc in docs])
+        return lambda: [best_order(lists, example, self.weights.vector, 0.0) for example in range(len(docs))]
+
+    def forget_types(self):
+        self.model.reader.forget_types()
 
 
 @ssvm_models("toy_list")
@@ -221,31 +156,19 @@ class ListModel:
         self.space, self.settings, self._model, self._vocab = space, settings, model, vocab
         self.reader = ColumnReader(("lower",), {}, {})
 
-    def check_settings(self):
-        pass
-
-    def load_resources(self, words):
-        pass
-
-    def encode_docs(self, docs, gold):
+    def lists(self, docs, orders):
         columns = self.reader.read(docs, docs[0].vocab if docs else self._vocab)
         items = (columns.keys[0] & np.uint64((1 << BITS) - 1)).astype(np.int64)
-        return Batch(Lists(columns.starts, items, np.concatenate([np.zeros(0, np.int64), *gold])))
+        return Lists(columns.starts, items, np.concatenate([np.zeros(0, np.int64), *orders]))
 
     def encode(self, examples, gold):
-        return self.encode_docs([example.predicted for example in examples], gold)
+        return self.lists([example.predicted for example in examples], gold)
 
-    def start(self, weights, batches, seed, only_present=False):
-        return ListSet(), None if weights is None else weights.vector
-
-    def resumed(self, index, notes=()):
-        return ListSet()
+    def data_set(self, start):
+        return ListSet(), None if start.weights is None else start.weights.vector
 
     def trained(self, data, vector):
         return ListWeights(vector.copy())
-
-    def zero(self):
-        return ListWeights(np.zeros(1 << BITS))
 
     def predictor(self, weights):
         return ListPredictor(self, weights)
@@ -254,13 +177,12 @@ class ListModel:
         store_arrays(self._model, {"vector": weights.vector}, [1 << BITS], self.space.labels)
 
     def load(self, labels=None):
+        if not has_weights(self._model):
+            return ListWeights(np.zeros(1 << BITS))
         arrays, (size,) = load_arrays(self._model, {"vector": np.float64}, 1, labels or self.space.labels)
         require(arrays["vector"].shape == (size,) == (1 << BITS,), "its weights are of another size")
         require_weights(arrays["vector"])
         return ListWeights(arrays["vector"])
-
-    def widened(self, weights, before):
-        return weights
 
 
 class Order(list):

@@ -18,7 +18,7 @@ from spacy.util import registry
 
 from ..files import replace_files
 from ..memory import is_limited
-from ..models.protocol import Sharded
+from ..models.protocol import PartlyKnown, Sharded, is_incomplete
 from ..models.resources import digest_of_classes
 from ..pipeline.codec import Survey
 from ..pipeline.component import SsvmPipe
@@ -86,7 +86,7 @@ class _ComponentBlock:
 
     def gold(self) -> list[np.ndarray]:
         """The gold structures, as far as they may change."""
-        return [self.data.gold(doc) for doc in range(len(self.data.docs))] if self.data.is_incomplete() else []
+        return [self.data.gold(doc) for doc in range(len(self.data.docs))] if is_incomplete(self.data) else []
 
 
 class BlockWorker:
@@ -176,7 +176,7 @@ class BlockWorker:
             self._begun[component] = self._taken_in(component, setup, shared)
             self._save(component)
         begun = self._loaded(component)
-        if isinstance(begun.block, SumBlock) and begun.data.is_incomplete():
+        if isinstance(begun.block, SumBlock) and is_incomplete(begun.data):
             raise ValueError(
                 f"[{component}] several workers do not learn gold annotation that is known in part by "
                 f"{type(begun.block.parameters).__name__}: choose DCD"
@@ -186,7 +186,7 @@ class BlockWorker:
             **data.rows()._asdict(),
             dimension=data.dimension(),
             n_examples=problem.n_examples,
-            is_certified=problem.exact and not data.is_incomplete(),
+            is_certified=problem.exact and not is_incomplete(data),
             reads=self._pipe(component).reads,
             classes=digest_of_classes(self._pipe(component).model),
             warnings=self._warnings[component],
@@ -210,7 +210,7 @@ class BlockWorker:
         if begun.latest is None:
             data, block = begun.data, begun.block
             assert isinstance(block, LearningBlock)
-            void = data.complete(None, block.weights(block.common)) if data.is_incomplete() else np.zeros(0, np.int64)
+            void = data.complete(None, block.weights(block.common)) if is_incomplete(data) else np.zeros(0, np.int64)
             moved = block.epoch(np.random.default_rng(list(seed)), pace, void)
             begun.latest = BlockEpoch(moved, moved.digest())
         return begun.latest
@@ -305,6 +305,7 @@ class BlockWorker:
                 raise RuntimeError(f"[{component}] {path} is the state of other examples: the corpus has changed")
             begun.block.restore(state["block"])
             for doc, gold in enumerate(state["gold"]):
+                assert isinstance(begun.data, PartlyKnown)
                 begun.data.set_gold(doc, gold)
             begun.epochs = state["epochs"]
             self._begun[component] = begun

@@ -19,15 +19,68 @@ class Levels(NamedTuple):
     """The fields of a NamedTuple by what their arrays belong to; all other fields are the same for all examples.
 
     examples: the first token of each example, int64 [n + 1], or `Columns` of the tokens. tokens: arrays [T].
-    part_starts: the first part of each token, int64 [T + 1]. parts: arrays [F]. ones: one more of these, float32, which
-    is empty where all are 1.
+    part_starts: the first part of each token, int64 [T + 1], if tokens have parts. parts: arrays [F]. ones: one more of
+    these, float32, which is empty where all are 1.
     """
 
     examples: str
     tokens: tuple[str, ...]
-    part_starts: str
-    parts: tuple[str, ...]
+    part_starts: str | None = None
+    parts: tuple[str, ...] = ()
     ones: str | None = None
+
+    def joined(self, chunks: Sequence[S]) -> S:
+        """The examples of several tuples, one after the other."""
+
+        def all_of(name: str) -> list[Any]:
+            return [getattr(chunk, name) for chunk in chunks]
+
+        fields: dict[str, Any] = {name: np.concatenate(all_of(name)) for name in (*self.tokens, *self.parts)}
+        first = all_of(self.examples)
+        fields[self.examples] = join_columns(first) if isinstance(first[0], Columns) else joined_starts(first)
+        if self.part_starts is not None:
+            fields[self.part_starts] = joined_starts(all_of(self.part_starts))
+        if self.ones is not None and any(map(len, all_of(self.ones))):
+            fields[self.ones] = np.concatenate([self._written_out(chunk) for chunk in chunks])
+        return chunks[0]._replace(**fields)  # type: ignore[no-any-return]
+
+    def with_more(self, some: S, more: S) -> S:
+        """`joined` of these two, but the result shares memory with the first one, which it replaces."""
+        fields: dict[str, Any] = {
+            name: appended(getattr(some, name), getattr(more, name)) for name in (*self.tokens, *self.parts)
+        }
+        for name in filter(None, (self.examples, self.part_starts)):
+            first, others = getattr(some, name), getattr(more, name)
+            is_columns = isinstance(first, Columns)
+            fields[name] = with_more_columns(first, others) if is_columns else appended(first, others[1:] + first[-1])
+        if self.ones is not None and len(getattr(some, self.ones)) + len(getattr(more, self.ones)):
+            fields[self.ones] = appended(self._written_out(some), self._written_out(more))
+        return some._replace(**fields)  # type: ignore[no-any-return]
+
+    def taken(self, some: S, examples: np.ndarray) -> S:
+        """These examples, int64, in this order; of n examples, number n stands for an empty one."""
+        first = getattr(some, self.examples)
+        starts = first.starts if isinstance(first, Columns) else first
+        starts = np.append(starts, starts[-1])
+        tokens = elements(starts, examples)
+        fields: dict[str, Any] = {name: getattr(some, name)[tokens] for name in self.tokens}
+        if isinstance(first, Columns):
+            fields[self.examples] = take_columns(first._replace(starts=starts), examples)
+        else:
+            fields[self.examples] = taken_starts(starts, examples)
+        if self.part_starts is not None:
+            part_starts = getattr(some, self.part_starts)
+            parts = elements(part_starts, tokens)
+            fields |= {name: getattr(some, name)[parts] for name in self.parts}
+            fields[self.part_starts] = taken_starts(part_starts, tokens)
+            if self.ones is not None and len(getattr(some, self.ones)):
+                fields[self.ones] = getattr(some, self.ones)[parts]
+        return some._replace(**fields)  # type: ignore[no-any-return]
+
+    def _written_out(self, some: Any) -> np.ndarray:
+        """The array of `ones`, with all its ones."""
+        values: np.ndarray = getattr(some, self.ones or "")
+        return values if len(values) else np.ones(len(getattr(some, self.parts[0])), np.float32)
 
 
 class Growing(Generic[S]):
@@ -50,13 +103,13 @@ class Growing(Generic[S]):
     def joined(self) -> S:
         """All examples as one set of arrays."""
         if self._chunks:
-            more = self._chunks[0] if len(self._chunks) == 1 else _joined(self._levels, self._chunks)
+            more = self._chunks[0] if len(self._chunks) == 1 else self._levels.joined(self._chunks)
             self._chunks, extent = [], self._extent_of(more)
             if self._extent is None:
                 self._joined, self._extent = more, extent
             else:
                 self._joined, self._extent = (
-                    _with_more(self._levels, self._joined, more),
+                    self._levels.with_more(self._joined, more),
                     self._extent.with_more(extent),
                 )
         assert self._joined is not None
@@ -71,61 +124,9 @@ class Growing(Generic[S]):
 
     def keep(self, examples: np.ndarray) -> None:
         """Keep these examples only, int64, in this order; the number of all examples stands for an empty one."""
-        self._joined = _taken(self._levels, self.joined(), examples)
+        self._joined = self._levels.taken(self.joined(), examples)
         self._extent = self._extent_of(self._joined)
 
     def add_cost(self, cost: float) -> None:
         """Note that mistakes have got this cost."""
         self._extent = self.extent()._replace(min_cost=min(self.extent().min_cost, cost))
-
-
-def _joined(levels: Levels, chunks: Sequence[S]) -> S:
-    def all_of(name: str) -> list[Any]:
-        return [getattr(chunk, name) for chunk in chunks]
-
-    fields: dict[str, Any] = {name: np.concatenate(all_of(name)) for name in (*levels.tokens, *levels.parts)}
-    first = all_of(levels.examples)
-    fields[levels.examples] = join_columns(first) if isinstance(first[0], Columns) else joined_starts(first)
-    fields[levels.part_starts] = joined_starts(all_of(levels.part_starts))
-    if levels.ones is not None and any(map(len, all_of(levels.ones))):
-        fields[levels.ones] = np.concatenate([_ones(levels, chunk) for chunk in chunks])
-    return chunks[0]._replace(**fields)
-
-
-def _with_more(levels: Levels, some: S, more: S) -> S:
-    """`_joined` of these two, but the result shares memory with the first one, which it replaces."""
-    fields: dict[str, Any] = {
-        name: appended(getattr(some, name), getattr(more, name)) for name in (*levels.tokens, *levels.parts)
-    }
-    for name in (levels.examples, levels.part_starts):
-        first, others = getattr(some, name), getattr(more, name)
-        is_columns = isinstance(first, Columns)
-        fields[name] = with_more_columns(first, others) if is_columns else appended(first, others[1:] + first[-1])
-    if levels.ones is not None and len(getattr(some, levels.ones)) + len(getattr(more, levels.ones)):
-        fields[levels.ones] = appended(_ones(levels, some), _ones(levels, more))
-    return some._replace(**fields)
-
-
-def _taken(levels: Levels, all_examples: S, examples: np.ndarray) -> S:
-    """These examples, int64; of n examples, number n stands for an empty one."""
-    first, part_starts = getattr(all_examples, levels.examples), getattr(all_examples, levels.part_starts)
-    columns = first if isinstance(first, Columns) else None
-    starts = first if columns is None else columns.starts
-    starts = np.append(starts, starts[-1])
-    tokens = elements(starts, examples)
-    parts = elements(part_starts, tokens)
-    fields: dict[str, Any] = {name: getattr(all_examples, name)[tokens] for name in levels.tokens}
-    fields |= {name: getattr(all_examples, name)[parts] for name in levels.parts}
-    fields[levels.examples] = (
-        taken_starts(starts, examples) if columns is None else take_columns(columns._replace(starts=starts), examples)
-    )
-    fields[levels.part_starts] = taken_starts(part_starts, tokens)
-    if levels.ones is not None and len(getattr(all_examples, levels.ones)):
-        fields[levels.ones] = getattr(all_examples, levels.ones)[parts]
-    return all_examples._replace(**fields)
-
-
-def _ones(levels: Levels, chunk: Any) -> np.ndarray:
-    """The array of `ones`, written out."""
-    values: np.ndarray = getattr(chunk, levels.ones or "")
-    return values if len(values) else np.ones(len(getattr(chunk, levels.parts[0])), np.float32)

@@ -7,7 +7,7 @@ which structure it is.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from spacy.tokens import Doc
@@ -110,6 +110,17 @@ class DataSet(Protocol):
     def dimension(self) -> int:
         """Present length of the weight vector."""
 
+    def state(self) -> list[np.ndarray]:
+        """The data that map features to weights, for `Start.state`: one array, or several."""
+
+    def without_docs(self) -> "DataSet":
+        """A data set without Docs, with the same features."""
+
+
+@runtime_checkable
+class PartlyKnown(DataSet, Protocol):
+    """A data set whose gold structures may be known in part, and are completed."""
+
     def is_incomplete(self) -> bool:
         """Whether any gold structure is known in part only."""
 
@@ -132,11 +143,10 @@ class DataSet(Protocol):
             ValueError: these cannot be gold structures of this Doc.
         """
 
-    def state(self) -> list[np.ndarray]:
-        """The data that map features to weights, for `StructuredModel.resumed`: one array, or several."""
 
-    def without_docs(self) -> "DataSet":
-        """A data set without Docs, with the same features."""
+def is_incomplete(data: DataSet) -> TypeGuard[PartlyKnown]:
+    """Whether any gold structure is known in part only."""
+    return isinstance(data, PartlyKnown) and data.is_incomplete()
 
 
 @runtime_checkable
@@ -230,6 +240,14 @@ class Predictor(Protocol):
             Contradiction: (also by the function) no structure agrees with a Doc and the setting `patterns`.
         """
 
+    def forget_types(self) -> None:
+        """Drop cached values of word types; they are computed again when needed."""
+
+
+@runtime_checkable
+class ScoringPredictor(Predictor, Protocol):
+    """A predictor that knows the scores of all structures: for the k best, confidence, explanations and calibration."""
+
     def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
         """For each Doc its sequences (the Doc itself, or its sentences) with the scores of all their structures.
 
@@ -241,8 +259,19 @@ class Predictor(Protocol):
     def explained(self, doc: Doc) -> Sequence[tuple[ScoredSequence, FactorFeatures[Any]]]:
         """The sequences of one Doc with their scores, and the features that fire in each."""
 
-    def forget_types(self) -> None:
-        """Drop cached values of word types; they are computed again when needed."""
+
+class Start(NamedTuple):
+    """The start of training: from zero by default.
+
+    weights: `Weights` to start from. only_present: whether the weights of features that no Doc has stay as they are, so
+    that the data set may leave them out. first_pass: for training from zero, as `training.first_pass` has learnt it.
+    state: `DataSet.state`, if the saved training goes on; then the solver has the vector.
+    """
+
+    weights: Any = None
+    only_present: bool = False
+    first_pass: Any = None
+    state: Sequence[np.ndarray] | None = None
 
 
 class StructuredModel(Protocol):
@@ -253,15 +282,6 @@ class StructuredModel(Protocol):
 
     def __init__(self, model: Model, space: Any, vocab: Vocab, settings: Settings) -> None: ...
 
-    def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
-        """Read the files that the templates name into the thinc Model's attributes.
-
-        words: the keys, uint64, of the lower-cased tokens of a phrase.
-
-        Raises:
-            ValueError: a file cannot be read or is malformed.
-        """
-
     @property
     def reader(self) -> ColumnReader:
         """Reads the columns that the templates name."""
@@ -269,21 +289,11 @@ class StructuredModel(Protocol):
     def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
         """A batch for the data set, from examples and their gold annotation, each as the component's codec reads it."""
 
-    def data_set(
-        self, weights: Any, first_pass: Any = None, only_present: bool = False
-    ) -> "tuple[DataSet, np.ndarray | None]":
-        """A data set without Docs, and where training starts: float64 or float32 [d], None for zero.
-
-        weights: to start from, None for none. first_pass: as `training.first_pass` has learnt it, for training from
-        zero; None for none. only_present: whether the weights of features that no Doc has stay as they are, so that the
-        data set may leave them out.
-        """
-
-    def resumed(self, state: Sequence[np.ndarray]) -> "DataSet":
-        """A data set without Docs whose `state` is this.
+    def data_set(self, start: Start) -> "tuple[DataSet, np.ndarray | None]":
+        """A data set without Docs, and the vector that training starts from: float64 or float32 [d], None for zero.
 
         Raises:
-            ValueError: it is the state of another model.
+            ValueError: the state is that of another model.
         """
 
     def trained(self, data: "DataSet", vector: np.ndarray) -> Any:
@@ -311,7 +321,7 @@ class StructuredModel(Protocol):
 
 
 @runtime_checkable
-class TwoPasses(StructuredModel, Protocol):
+class TwoPasses(Protocol):
     """A structured model with a first pass, which is learnt before the solver learns."""
 
     def first_pass_examples(self, batches: Sequence[Any]) -> Any:

@@ -16,14 +16,16 @@ LOGGER = logging.getLogger("spacy")
 
 
 def store_resources(model: Model, vocab: Vocab, words: Callable[[str], np.ndarray]) -> None:
-    """Read the resources of the model's feature set into its attributes, and log what word classes cost.
+    """Read the resources of the model's feature set, if any, into its attributes, and log what word classes cost.
 
     words: turns a gazetteer's phrase into uint64 keys of its lower-cased tokens.
 
     Raises:
         ValueError: a resource cannot be read or is malformed.
     """
-    resources: ResourceSet = model.attrs["features"].resources
+    resources: ResourceSet | None = getattr(model.attrs.get("features"), "resources", None)
+    if resources is None:
+        return
     gazetteers = load_gazetteers(resources.gazetteers, words)
     if gazetteers or "gazetteers" in model.attrs:
         model.attrs["gazetteers"] = gazetteers

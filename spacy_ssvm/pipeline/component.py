@@ -29,8 +29,8 @@ from ..memory import return_large
 from ..models import store
 from ..models.named_parts import NamedPart, ScoredSequence
 from ..models.packing import EXACT, Packing
-from ..models.protocol import DataSet, Predictor, Settings, require_architecture
-from ..models.resources import release_tables
+from ..models.protocol import DataSet, Predictor, ScoringPredictor, Settings, is_incomplete, require_architecture
+from ..models.resources import release_tables, store_resources
 from ..solvers.correction import Correction
 from ..solvers.learner import Certificate
 from ..solvers.parameters import Parameters
@@ -604,7 +604,7 @@ class SsvmPipe(TrainablePipe):
         training = self._trained.training
         if training is None or not len(training):
             raise ValueError(f"[{self.name}] there is no problem to solve yet: call initialize first")
-        if training.data.is_incomplete():
+        if is_incomplete(training.data):
             training.data.complete(None, training.weights())
         return training.problem_by_row()
 
@@ -940,7 +940,13 @@ class SsvmPipe(TrainablePipe):
         """For each Doc its sequences, with the scores of all their structures."""
         self._check_annotation(docs)
         with self._naming(docs):
-            return self._predictor().scored(docs)
+            return self._scoring().scored(docs)
+
+    def _scoring(self) -> ScoringPredictor:
+        predictor = self._predictor()
+        if not isinstance(predictor, ScoringPredictor):
+            raise ValueError(f"[{self.name}] its model has no scores but that of the best structure")
+        return predictor
 
     def _part_from_query(self, doc: Doc, of: Any) -> NamedPart:
         """The part of a Doc that `explain` is asked about.
@@ -963,7 +969,7 @@ class SsvmPipe(TrainablePipe):
     def _explanation(self, doc: Doc, part: NamedPart | None) -> Explanation:
         self._check_annotation([doc])
         with self._naming([doc]):
-            sequences = self._predictor().explained(doc)
+            sequences = self._scoring().explained(doc)
         try:
             words = [doc.vocab.strings[orth] for orth in doc.to_array(ORTH).tolist()]
             return explain(words, sequences, self.codec.parts, part)
@@ -1093,7 +1099,7 @@ class SsvmPipe(TrainablePipe):
 
         # The vocabulary, which is saved with the pipeline, is not to keep all words of gazetteers.
         with self.vocab.memory_zone():
-            self._trained.structured.load_resources(words)
+            store_resources(self.model, self.vocab, words)
 
     def _note_annotation(self, docs: Sequence[Doc]) -> None:
         """Keep which annotation the features have to learn from: that of these Docs, and of those before."""

@@ -16,6 +16,7 @@ from ..models.protocol import (
     ManyLayouts,
     Predictor,
     Settings,
+    Start,
     StructuredModel,
     Weights,
     bind,
@@ -118,12 +119,13 @@ class TrainedState:
         if self._settings.corrections and not self.has_begun:
             solver = Correction(seed=solver.seed)
         first_pass = learnt_first_pass(self.structured, batches, solver.seed or 0) if weights is None else None
-        data, vector = self.structured.data_set(weights, first_pass, solver.keeps_absent_rows)
+        data, vector = self.structured.data_set(Start(weights, solver.keeps_absent_rows, first_pass))
         return self._training(solver, data, vector)
 
     def data_set(self, batches: Sequence[Any], seed: int) -> DataSet:
         """A data set without Docs for these batches, with what is learnt from them before the solver learns."""
-        return self.structured.data_set(None, learnt_first_pass(self.structured, batches, seed))[0]
+        first_pass = learnt_first_pass(self.structured, batches, seed)
+        return self.structured.data_set(Start(first_pass=first_pass))[0]
 
     def resume(self, solver: Parameters, warn: Callable[[str], None]) -> Training:
         """The present training; without one, training from the saved state of the solver, or from the weights alone.
@@ -141,10 +143,8 @@ class TrainedState:
             resumed = state_file.resumed_solver(saved_solver, solver)
             if resumed is not None:
                 self.has_begun, self.seed = True, resumed.seed or 0
-                nothing, data = (
-                    self.structured.encode([], []),
-                    self.structured.resumed([state["index"], *state["notes"]]),
-                )
+                nothing = self.structured.encode([], [])
+                data, _ = self.structured.data_set(Start(state=[state["index"], *state["notes"]]))
                 training = Training.resumed(self._codec.name, resumed, data, nothing, state, self._settings.n_threads)
                 self.gets_parts = training.gets_parts
                 return training

@@ -33,7 +33,7 @@ LEARNING_RATE = 0.1
 
 
 def learnt_first_pass(model: StructuredModel, batches: Sequence[Any], seed: int) -> Any:
-    """The first pass for `StructuredModel.data_set`, learnt from these batches; None if there is nothing to learn."""
+    """The first pass for `Start.first_pass`, learnt from these batches; None if there is nothing to learn."""
     examples = model.first_pass_examples(batches) if batches and isinstance(model, TwoPasses) else None
     return None if examples is None else _learnt(examples, model.space.name, seed)
 

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 
 from ..growth import extended
 from ..memory import release
-from ..models.protocol import DIGEST_SIZE, DataSet, ManyLayouts
+from ..models.protocol import DIGEST_SIZE, DataSet, ManyLayouts, PartlyKnown, is_incomplete
 from ..solvers.correction import Correction, losses
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Parameters
@@ -231,8 +231,9 @@ class Training:
         """The state for `resumed`, not copied; None if nothing has been learnt or prepared."""
         if self._learner is None:
             return None
-        has_gold = self.data.is_incomplete() or bool(self._saved_gold)
-        n = len(self)
+        gold: list[np.ndarray] = []
+        if isinstance(self.data, PartlyKnown) and (self.data.is_incomplete() or self._saved_gold):
+            gold = [self._saved_gold.get(doc, self.data.gold(doc)) for doc in range(len(self))]
         index, *notes = self.data.state()
         return {
             "solver": saved_solver(self.parameters),
@@ -240,7 +241,7 @@ class Training:
             "notes": notes,
             "digests": np.frombuffer(b"".join(self._known.digests), np.uint8),
             "sizes": np.array(self.data.docs.sizes),
-            "gold": [self._saved_gold.get(doc, self.data.gold(doc)) for doc in range(n)] if has_gold else [],
+            "gold": gold,
             "visited": self._visited,
             "gone": self._given_up,
             "gets_parts": self.gets_parts,
@@ -327,14 +328,14 @@ class Training:
 
         There is none for incomplete gold structures either: the completions, and so the objective, change with w.
         """
-        return None if self._learner is None or self.data.is_incomplete() else self._learner.certificate()
+        return None if self._learner is None or is_incomplete(self.data) else self._learner.certificate()
 
     def _add(self, encoded: Any) -> np.ndarray:
         n_before = len(self)
         self._known.append(encoded.digests())
         projected = self.data.add(encoded)
         if self.parameters.completes_once:
-            if self.data.is_incomplete():
+            if is_incomplete(self.data):
                 before = self._start_weights if self._completes_by is None else self._completes_by
                 self._completes_by = self._widened(before)
                 self.data.complete(None, self._completes_by, for_good=True)
@@ -363,7 +364,7 @@ class Training:
         if self._learner is None:
             warm = None if self._start_weights is None else self._widened(self._start_weights)
             # Whatever the number of threads is: the order of weights is that of the sums over them.
-            is_sparse = self.parameters.has_sparse_updates and warm is None and not self.data.is_incomplete()
+            is_sparse = self.parameters.has_sparse_updates and warm is None and not is_incomplete(self.data)
             if is_sparse and isinstance(self.data, ManyLayouts):
                 self.data.number_weights(by_use=True)
             try:
@@ -441,7 +442,7 @@ class Training:
 
     def _complete(self, learner: Learner, docs: np.ndarray | None) -> None:
         """Complete the unknown gold parts of these Docs, or of all, by w; planes of other completions are removed."""
-        if self.data.is_incomplete():
+        if is_incomplete(self.data):
             learner.remove(self.data.complete(docs, learner.prediction_weights()))
 
     def _end_epoch(self, learner: Learner) -> None:
@@ -456,7 +457,7 @@ class Training:
         non_zeros = int(np.count_nonzero(learner.problem.named(learner.prediction_weights())))
         self.figures = Figures(epoch=state.epochs, non_zeros=non_zeros, **progress._asdict())
         LOGGER.debug("[%s] %s", self.name, self.figures)
-        state.finished = learner.done() and not self.data.is_incomplete()
+        state.finished = learner.done() and not is_incomplete(self.data)
         if state.finished:
             LOGGER.info(
                 "[%s] converged: the duality gap is within the tolerance; further updates change nothing", self.name
@@ -474,7 +475,7 @@ class Training:
         self.data.add(encoded.take(list(arrived.values())))
         self.data.replace_by_last(numbers)
         for number in numbers:
-            if number in self._saved_gold:
+            if number in self._saved_gold and isinstance(self.data, PartlyKnown):
                 self.data.set_gold(number, self._saved_gold.pop(number))
         self._visited[numbers] &= ~self._given_up[numbers]
         self._unseen[numbers] = self._given_up[numbers] = False

@@ -10,7 +10,7 @@ from ...solvers.problem import Problem
 from ...structures.chain.constraints import Constraints
 from ..documents import Documents
 from ..growing import Growing, Levels
-from ..protocol import ManyLayouts, Rows, Sharded
+from ..protocol import ManyLayouts, PartlyKnown, Rows, Sharded
 from .by_use import WeightsByUse
 from .completion import new_labels_ruled_out, project
 from .data import Chains, dimension, make_chains
@@ -24,24 +24,25 @@ LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",
 """The arrays of `Chains`."""
 
 
-class ChainSet(ManyLayouts, Sharded):
+class ChainSet(PartlyKnown, ManyLayouts, Sharded):
     """Chains with their feature rows.
 
-    rows: of features. constraints: of all chains. seen_labels: of the first pass, if there is one. of_tokens: as in
-    `ChainCodec`.
+    features: their rows. constraints: of all chains. seen_labels: of the first pass, if there is one. of_tokens: as in
+    `ChainCodec`. by_use: the numbering of weights, None if they are numbered by row.
     """
 
     impossible = "such as an entity that begins with whitespace"
 
     def __init__(
         self,
-        rows: FeatureRows,
+        features: FeatureRows,
         constraints: Constraints,
         seen_labels: SeenLabels | None = None,
         of_tokens: bool = False,
+        by_use: WeightsByUse | None = None,
     ) -> None:
         self.docs = Documents()
-        self.features = rows
+        self.features = features
         self.seen_labels = seen_labels
         self._constraints = constraints
         self._of_tokens = of_tokens
@@ -49,11 +50,8 @@ class ChainSet(ManyLayouts, Sharded):
         none = make_chains(nothing, nothing, empty, empty, constraints)
         self._chains = Growing[Chains](LEVELS, extent, none)
         self._gold = GoldLabels()
-        self._by_use: WeightsByUse | None = None
-        """The numbering of weights; None if they are numbered by row."""
+        self._by_use = by_use
         self._problem: Problem | None = None
-        self._is_built = False
-        """Whether there has been a problem: from then on, few Docs are added, or none."""
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
         columns = encoded.columns if self.seen_labels is None else self.seen_labels.columns_of(encoded)
@@ -108,9 +106,7 @@ class ChainSet(ManyLayouts, Sharded):
                 self._problem = self.problem_by_row()
             else:
                 self._problem = self._by_use.problem(self._chains.joined(), len(self.features), self._chains.extent())
-            if not self._is_built:
-                self.features.release()
-                self._is_built = True
+            self.features.release()
         return self._problem
 
     def problem_by_row(self) -> Problem:
@@ -122,18 +118,10 @@ class ChainSet(ManyLayouts, Sharded):
     def number_weights(self, by_use: bool) -> None:
         self._problem = self._by_use = None
         if by_use:
-            self._by_use = WeightsByUse.new(self._counts(), self._constraints, self._of_tokens)
+            counts = self.features.counts(self._chains.joined().rows)
+            self._by_use = WeightsByUse.new(counts, self._constraints, self._of_tokens)
         else:
             self.features.take_all()
-
-    def resume_numbering(self, pairs: np.ndarray, steps: np.ndarray) -> None:
-        """Number weights by use in this order, as `by_use.split` returns it, or by row, if there are no pairs.
-
-        Raises:
-            ValueError: a pair of row and label or a transition does not exist, or the order of pairs is impossible.
-        """
-        if len(pairs):
-            self._by_use = WeightsByUse.resumed(pairs, steps, len(self.features), self._constraints, self._of_tokens)
 
     def by_row(self, vector: np.ndarray) -> np.ndarray:
         if self._by_use is None:
@@ -155,12 +143,7 @@ class ChainSet(ManyLayouts, Sharded):
 
     @property
     def initial(self) -> Callable[[int], np.ndarray] | None:
-        return None if self.features.earlier.weights is None else self._initial
-
-    def _initial(self, first: int) -> np.ndarray:
-        n_labels = len(self._constraints.start)
-        # Training starts with the transitions.
-        return self.features.initial(first // n_labels - n_labels)
+        return None if self.features.earlier.weights is None else self.features.initial
 
     def is_incomplete(self) -> bool:
         return self._gold.is_incomplete()
@@ -193,15 +176,13 @@ class ChainSet(ManyLayouts, Sharded):
         self._chains.joined().gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
-        data = self._of(self.features.without_features())
-        data._by_use = None if self._by_use is None else self._by_use.without_chains()
-        data._is_built = self._is_built
-        return data
+        features, by_use = self.features.without_tokens(), self._by_use and self._by_use.without_chains()
+        return ChainSet(features, self._constraints, self.seen_labels, self._of_tokens, by_use)
 
     def rows(self) -> Rows:
         n_labels = len(self._constraints.start)
         keys = np.zeros(0, np.uint64) if self.features.hash_bits else self.features.keys()
-        return Rows(keys, n_labels * n_labels, n_labels, self._counts())
+        return Rows(keys, n_labels * n_labels, n_labels, self.features.counts(self._chains.joined().rows))
 
     def shared(self) -> np.ndarray:
         """Nothing: each shard has a first pass of its own."""
@@ -211,19 +192,11 @@ class ChainSet(ManyLayouts, Sharded):
         return self.without_docs()
 
     def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "ChainSet":
-        return self._of(self.features.of_keys(keys, seen))
+        return ChainSet(self.features.of_keys(keys, seen), self._constraints, self.seen_labels, self._of_tokens)
 
     def seen(self) -> np.ndarray:
         """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in these Docs or in earlier ones."""
         return self.features.seen(self._chains.joined().rows)
-
-    def _counts(self) -> np.ndarray:
-        """How often each row of weights occurs in these Docs, int32 [R]."""
-        return self.features.counts(self._chains.joined().rows)
-
-    def _of(self, rows: FeatureRows) -> "ChainSet":
-        """A data set without Docs that has these rows."""
-        return ChainSet(rows, self._constraints, self.seen_labels, self._of_tokens)
 
     def _tokens(self, doc: int) -> slice:
         first, starts = self.docs.first[doc], self._chains.joined().starts

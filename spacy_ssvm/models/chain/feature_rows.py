@@ -27,6 +27,7 @@ class FeatureRows:
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
         """The keys of the rows, while there is no table, or where some are those of earlier weights."""
+        self._was_released = False
         self._counts, self._n_counted = np.zeros(0, np.int32), 0
         """How often each row occurs among so many of the first features."""
         self._rates_of_rows = np.zeros(0, np.float32)
@@ -52,10 +53,11 @@ class FeatureRows:
         return self._table
 
     def release(self) -> None:
-        """Give up the index, which only new Docs need."""
-        if self._table is not None and not self.hash_bits:
+        """Give up the index at the first call, when most Docs have been read, or all of them."""
+        if not self._was_released and self._table is not None and not self.hash_bits:
             self._keys = self.keys()
             self._table = None
+        self._was_released = True
 
     def __len__(self) -> int:
         return len(self._keys) if self._table is None else n_rows(self._table)
@@ -69,10 +71,10 @@ class FeatureRows:
         """The bits of a hashed index; 0 for an exact one."""
         return 0 if self._table is None else int(self._table.counts[1])
 
-    def without_features(self) -> "FeatureRows":
-        """The same rows, of which none occurs."""
+    def without_tokens(self) -> "FeatureRows":
+        """The same rows, of which none occurs yet."""
         rows = FeatureRows(self._program, self.table, self._n_labels, self.earlier)
-        rows._keys, rows._rates_of_rows = self._keys, self._rates_of_rows
+        rows._keys, rows._rates_of_rows, rows._was_released = self._keys, self._rates_of_rows, self._was_released
         return rows
 
     def of_keys(self, keys: np.ndarray, seen: np.ndarray) -> "FeatureRows":
@@ -81,9 +83,9 @@ class FeatureRows:
         return FeatureRows(self._program, table, self._n_labels, no_start_weights(self._n_labels, seen))
 
     def initial(self, first: int) -> np.ndarray:
-        """The weights from row `first` on that training starts from, float32 [(R − first) · L], of earlier weights."""
+        """The earlier weights from number `first` on, after those of transitions: float32 [L² + R · L − first]."""
         assert self.earlier.weights is not None
-        return blocks_of(self.earlier.weights, self.keys()[first:])
+        return blocks_of(self.earlier.weights, self.keys()[first // self._n_labels - self._n_labels :])
 
     def take_all(self) -> None:
         """Add the rows of all weights that training starts from."""

@@ -1,6 +1,6 @@
 """A linear chain over feature templates: data sets to train on, a predictor, and weights in a thinc Model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,10 @@ from ...features.extractor import Extractor
 from ...features.index import empty_table, table_of
 from .. import architectures, store
 from ..packing import EXACT, Packing
-from ..protocol import Settings
-from ..resources import store_resources
+from ..protocol import Settings, Start
 from ..store import Saved
 from . import weights as files
-from .by_use import split
+from .by_use import WeightsByUse, split
 from .data_set import ChainSet
 from .encoded import EncodedChains
 from .factors import FeatureNames
@@ -51,9 +50,6 @@ class ChainModel:
     def reader(self) -> ColumnReader:
         return self.extractor.reader
 
-    def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
-        store_resources(self._model, self._vocab, words)
-
     def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> EncodedChains:
         docs = [example.predicted for example in examples]
         columns, _, values = self.reader.read_types(docs, self._vocab, self.space.kinds.attributes)
@@ -84,27 +80,28 @@ class ChainModel:
         n_labels = int(label_of.max()) + 1
         return LabelExamples(columns, labels, n_labels, digests, first_pass.program, first_pass.words)
 
-    def data_set(
-        self, weights: ChainWeights | None, first_pass: LearntLabels | None = None, only_present: bool = False
-    ) -> tuple[ChainSet, np.ndarray | None]:
+    def data_set(self, start: Start) -> tuple[ChainSet, np.ndarray | None]:
+        if start.state is not None:
+            return self._resumed(*start.state), None
+        weights: ChainWeights | None = start.weights
         if weights is None:
-            learnt = None if first_pass is None else SeenLabels(self._first_pass(first_pass[0]), first_pass[1])
-            return self._data_set(empty_table(self._hash_bits), seen_labels=learnt), None
+            learnt: LearntLabels | None = start.first_pass
+            labels = None if learnt is None else SeenLabels(self._first_pass(learnt.weights), learnt.jackknifed)
+            return self._data_set(empty_table(self._hash_bits), seen_labels=labels), None
         is_new = ~files.has_weight(weights)
         earlier = StartWeights(weights.seen, is_new, self._has_new_labels(is_new))
         labels = self._seen_labels(weights.first_pass)
         if weights.hash_bits:
             weights = files.spread(weights)
             table, earlier = empty_table(weights.hash_bits), earlier._replace(seen=weights.seen)
-        elif only_present:
+        elif start.only_present:
             table, earlier = empty_table(None), earlier._replace(weights=weights)
             return self._data_set(table, earlier, labels), weights.transitions.ravel()
         else:
             table = table_of(weights.keys, 0)
         return self._data_set(table, earlier, labels), files.as_vector(weights)
 
-    def resumed(self, state: Sequence[np.ndarray]) -> ChainSet:
-        index, *notes = state
+    def _resumed(self, index: np.ndarray, *notes: np.ndarray) -> ChainSet:
         bits = self._hash_bits
         known = index.dtype == np.uint64 and index.ndim == 1 and bool(index.all())
         keys, pairs, steps = split(index) if known else (index, index, index)
@@ -114,9 +111,8 @@ class ChainModel:
         labels = self._seen_labels(weights.first_pass, notes)
         seen = files.spread(weights).seen if weights.hash_bits else seen_of(weights, keys)
         earlier = no_start_weights(len(self.labels), seen)
-        data = self._data_set(empty_table(bits) if bits else table_of(keys, 0), earlier, labels)
-        data.resume_numbering(pairs, steps)
-        return data
+        table = empty_table(bits) if bits else table_of(keys, 0)
+        return self._data_set(table, earlier, labels, (pairs, steps) if len(pairs) else None)
 
     def trained(self, data: ChainSet, vector: np.ndarray) -> ChainWeights:
         rows = data.features
@@ -152,9 +148,13 @@ class ChainModel:
         table: Any,
         earlier: StartWeights | None = None,
         seen_labels: SeenLabels | None = None,
+        in_use: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> ChainSet:
+        """in_use: pairs and transitions, as `by_use.split` returns them; None for weights by row."""
         rows = FeatureRows(self.extractor.program, table, len(self.labels), earlier)
-        return ChainSet(rows, self.space.kinds.constraints(), seen_labels, self.space.of_tokens)
+        constraints, of_tokens = self.space.kinds.constraints(), self.space.of_tokens
+        by_use = None if in_use is None else WeightsByUse.resumed(*in_use, len(rows), constraints, of_tokens)
+        return ChainSet(rows, constraints, seen_labels, of_tokens, by_use)
 
     def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> SeenLabels | None:
         """Those of a first pass with these weights. notes: of `SeenLabels.notes`."""
@@ -175,8 +175,8 @@ class ChainModel:
         """The names of features, including those that were saved before; None if names are not saved."""
         if not self.settings.save_feature_names:
             return None
-        saved = self.load() if store.has_weights(self._model) else None
-        return FeatureNames({} if saved is None else dict(zip(saved.keys.tolist(), saved.names or ())))
+        saved = self.load()
+        return FeatureNames(dict(zip(saved.keys.tolist(), saved.names or ())))
 
     def _add_names(self, docs: Sequence[Doc], columns: Any) -> None:
         if self._names is not None:

@@ -19,7 +19,7 @@ from .. import frequency
 from ..documents import Documents
 from ..growing import Growing, Levels
 from ..packing import pack_numbers
-from ..protocol import DIGEST_SIZE, Pruned, Rows, Sharded
+from ..protocol import DIGEST_SIZE, PartlyKnown, Pruned, Rows, Sharded
 from .candidates import TRAINING_SLACK, ArcFirstPass
 from .completion import complete, project
 from .data import Shape, Trees, dimension, n_rows
@@ -87,7 +87,7 @@ LEVELS = Levels("columns", ("gold", "gold_labels", "head_costs", "label_costs"),
 """The arrays of `Trees`."""
 
 
-class TreeSet(Pruned, Sharded):
+class TreeSet(PartlyKnown, Pruned, Sharded):
     """Sentences with their candidate arcs and gold trees.
 
     program: compiled templates. first_pass: selects the candidates. shape: that of the trees.

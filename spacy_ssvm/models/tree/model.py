@@ -1,6 +1,6 @@
 """Dependency trees over arc templates: data sets to train on, a predictor, and weights in a thinc Model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,8 +13,7 @@ from ...features.extractor import ArcExtractor
 from ...structures.tree.parts import UNKNOWN
 from .. import architectures, store
 from ..packing import EXACT, Packing, masked, unpack_numbers
-from ..protocol import Settings
-from ..resources import store_resources
+from ..protocol import Settings, Start
 from ..store import Saved
 from . import weights as files
 from .candidates import SIZES, ArcFirstPass, HeadExamples
@@ -62,9 +61,6 @@ class TreeModel:
     def reader(self) -> ColumnReader:
         return self.extractor.reader
 
-    def load_resources(self, words: Callable[[str], np.ndarray]) -> None:
-        store_resources(self._model, self._vocab, words)
-
     def encode(self, examples: Sequence[Example], gold: Sequence[TreeGold]) -> EncodedTrees:
         docs = [example.predicted for example in examples]
         numbers = {label: number for number, label in enumerate(self.labels)}
@@ -90,18 +86,17 @@ class TreeModel:
         first_pass = self._first_pass(NO_FIRST_PASS)
         return HeadExamples(together.columns, together.heads, first_pass) if len(together.heads) else None
 
-    def data_set(
-        self, weights: TreeWeights | None, first_pass: np.ndarray | None = None, only_present: bool = False
-    ) -> tuple[TreeSet, np.ndarray | None]:
-        if weights is not None:
-            return self._data_set(weights.first_pass, self._counts(weights)), weights.trees.dense()
-        return self._data_set(NO_FIRST_PASS if first_pass is None else first_pass), None
-
-    def resumed(self, state: Sequence[np.ndarray]) -> TreeSet:
-        index = state[0]
-        if index.dtype != np.float32 or index.ndim != 1 or len(index) not in SIZES or not np.isfinite(index).all():
-            raise ValueError("its solver state has no first pass")
-        return self._data_set(index, self._counts(self.load()))
+    def data_set(self, start: Start) -> tuple[TreeSet, np.ndarray | None]:
+        weights: TreeWeights | None = start.weights
+        if start.state is not None:
+            first_pass = start.state[0]
+            is_vector = first_pass.dtype == np.float32 and first_pass.ndim == 1
+            if not is_vector or len(first_pass) not in SIZES or not np.isfinite(first_pass).all():
+                raise ValueError("its solver state has no first pass")
+            return self._data_set(first_pass, self._counts(self.load())), None
+        if weights is None:
+            return self._data_set(NO_FIRST_PASS if start.first_pass is None else start.first_pass), None
+        return self._data_set(weights.first_pass, self._counts(weights)), weights.trees.dense()
 
     def trained(self, data: TreeSet, vector: np.ndarray) -> TreeWeights:
         return TreeWeights(masked(vector), data.first_pass.weights, data.packed_seen())

@@ -14,11 +14,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..growth import extended
 from .gradients import LossSum, sum_losses
-from .learner import Certificate, Field, Learner, Progress
+from .learner import NO_EXAMPLES, Certificate, Learner, Progress
 from .pairs import pair_step
 from .parameters import LossFamily, require_flag, require_positive, require_tolerance, require_whole
 from .problem import Kind, Problem
+from .state import Field
 from .vectors import combination, products
 
 
@@ -107,8 +109,8 @@ class LbfgsLearner(Learner):
     STATE = (
         Field("centre", like="w"),
         Field("has_forgotten"),
-        Field("steps"),
-        Field("changes"),
+        Field("steps", shape="md"),
+        Field("changes", shape="md"),
         Field("s"),
         Field("linear"),
     )
@@ -132,7 +134,7 @@ class LbfgsLearner(Learner):
 
     @property
     def needs(self) -> Kind:
-        return "marginal"
+        return "cliques"
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
@@ -245,34 +247,26 @@ class LbfgsLearner(Learner):
         self._start_over()
         return True
 
-    def extend(self, problem: Problem) -> None:
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        """w stays as it is; the curvature is that of the sum over all examples.
+
+        If dropped examples are not subtracted, w₀ is from now on the current w, in ½‖w − w₀‖² as in equation 11 of
+        Martins et al.
+        """
         # Examples of a saved state that come back are no more than before: the objective is the one that was saved.
         is_same = (problem.n_examples, problem.dimension) == (self.problem.n_examples, self.problem.dimension)
-        super().extend(problem)
+        super().change(problem)
         self._final = None
-        if not is_same:
-            self._start_over()
+        if not subtracts:
+            self.centre, self.has_forgotten = self.w.copy(), True
         if self.centre is not None:
-            self.centre = self.grown(self.centre)
-
-    def remove(self, examples: np.ndarray) -> None:
-        """w stays as it is; the curvature is that of the sum over all examples."""
-        if len(examples):
-            self._final = None
+            self.centre = extended(self.centre, problem.dimension)
+        if not is_same or not subtracts or len(dropped):
             self._start_over()
 
-    def forget(self, examples: np.ndarray) -> None:
-        """From now on w₀ is the current w, in ½‖w − w₀‖² as in equation 11 of Martins et al."""
-        self.centre, self._final, self.has_forgotten = self.w.copy(), None, True
-        self._start_over()
-
-    def check(self) -> None:
-        pairs = [*self.steps, *self.changes]
-        if len(self.steps) != len(self.changes) or any(part.shape != self.w.shape for part in pairs):
-            raise ValueError("its steps and changes are not pairs of vectors like w")
+    def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
+        super().restore(state, rng)
         self._known = np.zeros((0, 0))
-        if any(self._products([s], [y])[0, 0] <= 0.0 for s, y in zip(self.steps, self.changes)):
-            raise ValueError("its changes are not those of a convex function")
 
     def _point(self, w: np.ndarray) -> Point:
         """P(w) and ∇P(w) for w float64 [d]."""

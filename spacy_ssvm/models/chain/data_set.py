@@ -8,7 +8,7 @@ import numpy as np
 from ...features.index import Program, Table, add_features, n_rows, row_keys, table_of, write_keys
 from ...features.ranges import elements, ranges_of, taken_starts
 from ...growth import appended, extended
-from ...solvers.problem import Extent, Problem, Rates
+from ...solvers.problem import Corrections, Extent, Problem, Rates
 from ...structures.chain.constraints import Constraints
 from .. import frequency
 from ..documents import examples_of, replaced_by_last
@@ -206,8 +206,8 @@ class ChainSet(DataSet):
         # that has only been seen once would spread the label to its other features.
         weights = self.earlier.weights
         initial = None if weights is None else partial(self._initial, weights)
-        with_margin = self.earlier.has_new_labels
-        return chain_problem(self._chains(), self.n_rows(), self._rates(), initial, with_margin, self._extent)
+        corrections = Corrections(self._rates(), initial, with_margin=self.earlier.has_new_labels)
+        return chain_problem(self._chains(), self.n_rows(), corrections, self._extent)
 
     def number_weights(self, by_use: bool) -> None:
         self._problem = self._numbering = self._steps = self._first = None

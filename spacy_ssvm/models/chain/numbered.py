@@ -195,10 +195,8 @@ def numbered_problem(chains: Chains, numbering: Numbering, known: Extent | None 
         n_examples=len(chains.starts) - 1,
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
         plane_entries=known.plane_entries,
-        one_thread=True,
         n_named=partial(n_places, numbering, n_labels),
         unit=known.unit,
-        max_plane_entries=known.max_plane_entries,
     )
 
 

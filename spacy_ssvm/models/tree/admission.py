@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...features.columns import Columns
-from ...solvers.gradients import sum_losses
 from ...structures.tree.parts import UNKNOWN
-from .candidates import ArcFirstPass, ranking
-from .oracles import ranking_problem
+from .candidates import ArcFirstPass, ranking, ranking_losses
 
 MAX_STEPS = 10
 
@@ -27,8 +25,8 @@ def admitting(first_pass: ArcFirstPass, columns: Columns, heads: np.ndarray) -> 
         if not missing.any():
             break
         dropped = np.where(missing, heads, UNKNOWN)
-        problem = ranking_problem(ranking(first_pass.program, first_pass.bits, columns, dropped))
-        loss, descent = sum_losses(problem, first_pass.weights.astype(np.float64), beta=1.0, gamma=0.0)
+        data = ranking(first_pass.program, first_pass.bits, columns, dropped)
+        loss, descent = ranking_losses(data, first_pass.weights.astype(np.float64))
         step = loss / 2 / (descent @ descent)
         first_pass = replace(first_pass, weights=(first_pass.weights + step * descent).astype(np.float32))
     return first_pass

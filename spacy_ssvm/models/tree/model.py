@@ -11,7 +11,6 @@ from thinc.api import Model
 
 from ...features.columns import ColumnReader
 from ...features.extractor import ArcExtractor
-from ...solvers.gradients import maximum_likelihood
 from ...structures.tree.parts import UNKNOWN
 from .. import architectures
 from ..packing import EXACT, Packing, masked, unpack_numbers
@@ -19,11 +18,10 @@ from ..protocol import Settings
 from ..resources import store_resources
 from ..store import Saved
 from . import weights as files
-from .candidates import BITS, SIZES, ArcFirstPass, ranking
+from .candidates import BITS, SIZES, ArcFirstPass, maximum_likelihood, ranking
 from .codec import TreeCodec, TreeGold
 from .data import STRUCTURES, Shape, dimension, n_rows
 from .data_set import EncodedTrees, TreeSet, cut
-from .oracles import ranking_problem
 from .predictor import TreePredictor
 from .weights import TreeWeights
 
@@ -148,8 +146,8 @@ class TreeModel:
             together = together.with_sentences(np.flatnonzero(is_short))
         if not len(together.heads):
             return untrained
-        problem = ranking_problem(ranking(self.extractor.first_pass, BITS, together.columns, together.heads))
-        weights = maximum_likelihood(problem, FIRST_PASS_EPOCHS, FIRST_PASS_RATE, seed).astype(np.float32)
+        data = ranking(self.extractor.first_pass, BITS, together.columns, together.heads)
+        weights = maximum_likelihood(data, FIRST_PASS_EPOCHS, FIRST_PASS_RATE, seed).astype(np.float32)
         is_kept, n_candidates = self._first_pass(weights).keeps(together.columns, together.heads)
         n_known = int((together.heads != UNKNOWN).sum())
         LOGGER.info(

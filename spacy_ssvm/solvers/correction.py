@@ -58,10 +58,8 @@ class CorrectionLearner(Learner):
 TOLERANCE = 0.01
 """Violations of at most this part of the loss are none: smaller steps decide no prediction."""
 
-
 NEW_RATE = np.float32(1.0)
 """The rate of weights that were never seen in training."""
-
 
 NO_RATES = Rates(np.zeros(0, np.float32), np.zeros(0, np.float32), np.ones(1, np.int64))
 

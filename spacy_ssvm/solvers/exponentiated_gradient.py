@@ -198,14 +198,11 @@ FIRST_PENALTY = 12.0
 """At its first visit an example moves from scores of −FIRST_PENALTY for each wrong clique: from nearly gold alone. Each
 trial that lowers the dual objective adds as much, as a large C asks for."""
 
-
 MIN_RATE = 1e-3
 """The smallest rate that an example tries first at its next visit."""
 
-
 TRIES = 12
 """Steps of a visit, at most, until one does not lower the dual objective; after that the example stays as it is."""
-
 
 ROUNDING = 1e-6
 """A step may lower the dual objective by this part of what it is summed from: surpluses are in single precision."""

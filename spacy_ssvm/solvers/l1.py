@@ -194,10 +194,8 @@ def _visit(oracle, data, examples, weights, eta, plane):
 STEPS = 100
 """Extragradient steps between two oracle passes, at most."""
 
-
 AT_SADDLE = 1e-20
 """A squared distance ‖z − z̄‖² below which z is a saddle point up to rounding. w is in units of the loss."""
-
 
 CONTRACTION = 0.9
 """Upper bound of step length times local Lipschitz constant of the gradient; below 1 the method converges."""

@@ -15,7 +15,7 @@ from .certificate import Slacks
 from .dual import NEGLIGIBLE_GAP, DualLearner
 from .learner import NO_EXAMPLES, Certificate, Learner, Progress
 from .oracle_pass import add_slack
-from .parameters import Parameters, TwoLoopParameters
+from .parameters import TwoLoopParameters
 from .planes import dot, find_planes, kbest_buffer, take_plane
 from .problem import Problem
 from .small_qp import smo
@@ -62,6 +62,14 @@ class LseCuttingPlane(Lse):
         return LseCuttingPlaneLearner
 
 
+OUTSIDE, GAP = 0, 1
+"""Positions in `figures`: the largest g found outside the working sets; the gap over the working sets, in SDCD summed
+while w moves."""
+
+CUT_REDUCTION = 0.1
+"""The programme over the cuts is solved until its gap is this fraction of the gap before the newest cut."""
+
+
 class LseLearner(DualLearner):
     """½‖w‖² + C Σ_i Σ_y max(0, g_i(y)): dual variables 0 ≤ α ≤ C of all y ∈ V_i; w = w₀ + Σ α ΔΦ.
 
@@ -72,7 +80,7 @@ class LseLearner(DualLearner):
     parameters: Lse
     STATE: ClassVar[tuple[Field, ...]] = (Field("epochs"), Field("figures"))
 
-    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+    def __init__(self, parameters: Lse, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.epochs = 0
         self.figures = np.zeros(2)
@@ -144,7 +152,7 @@ class LseCuttingPlaneLearner(LseLearner):
     )
     w0: np.ndarray
 
-    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+    def __init__(self, parameters: Lse, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.w0 = self.w.copy()
         # The first cut is empty; its α is C minus the sum of the others.
@@ -226,11 +234,6 @@ def products_of_cut(
     _add_planes(planes, cut, p)
     products = planes.loss - _violations(planes, np.arange(len(planes.loss)), p)
     return np.array([products[other].sum() for other in cuts]), float(planes.loss[cut].sum() - w0 @ p)
-
-
-OUTSIDE, GAP = 0, 1
-"""Positions in `figures`: the largest g found outside the working sets; the gap over the working sets, in SDCD summed
-while w moves."""
 
 
 MIN_VIOLATION = 1e-9
@@ -359,10 +362,6 @@ def _oracle_pass(oracle, data, examples, weights, C, outside, unit, figures, sum
     for example in examples:
         add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane)
         figures[GAP] += _solve(example, weights, C, planes)
-
-
-CUT_REDUCTION = 0.1
-"""The programme over the cuts is solved until its gap is this fraction of the gap before the newest cut."""
 
 
 @kernel

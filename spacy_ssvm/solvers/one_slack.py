@@ -41,6 +41,10 @@ class OneSlack(DualParameters):
         return OneSlackLearner
 
 
+GOLD = 0
+"""Number of the plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C minus the sum of the others."""
+
+
 class OneSlackLearner(Learner):
     """½‖w‖² + C Σ ξ_i: one plane per epoch, the sum of all examples' planes at one w; w = w₀ + Σ_k α_k ΔΦ_k.
 
@@ -54,6 +58,9 @@ class OneSlackLearner(Learner):
     """
 
     parameters: OneSlack
+    w0: np.ndarray
+    summed: np.ndarray
+    summed_loss: float
     STATE = (
         *BatchEpoch.STATE,
         Field("indices", shape="mk", end="d", dtype="int32"),
@@ -198,10 +205,6 @@ class OneSlackLearner(Learner):
         for alpha, indices, values in zip(self.alpha, self.indices, self.values):
             axpy(w, alpha, indices, values, len(indices))
         return w
-
-
-GOLD = 0
-"""Number of the plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C minus the sum of the others."""
 
 
 @kernel

@@ -122,8 +122,8 @@ class Rests:
             for examples in self._noted:
                 self._wake(examples)
             self._noted = []
-            parts = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
-            self.schedule = RestSchedule(*parts, averages=np.zeros(2))
+            rests, pauses, lengths, slacks = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
+            self.schedule = RestSchedule(rests, pauses, lengths, slacks, np.zeros(2))
         self._n_examples = n_examples
 
     def _wake(self, examples: np.ndarray) -> None:

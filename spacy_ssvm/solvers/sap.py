@@ -213,7 +213,6 @@ class BatchSapLearner(ProximalSapLearner):
 LINE_STEPS = 30
 """Newton steps for one pair, at most. Where rounding prevents convergence, the step found does not lower D."""
 
-
 NEGLIGIBLE_SLOPE = 1e-12
 """A derivative of D by the step of a pair, in units of the loss, at which the step is the best one up to rounding."""
 

@@ -48,6 +48,13 @@ class Sgd(LossFamily):
         return SgdLearner
 
 
+CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
+"""Initial learning rates to choose from."""
+
+SAMPLE = 1000
+"""Number of examples, at most, on which the candidates are compared."""
+
+
 class StepSchedule(NamedTuple):
     """η_T = eta0 / (1 + rate · T / decay)^power. shrinkage: Cl, the inverse of Bottou's λ."""
 
@@ -137,14 +144,6 @@ class SgdLearner(Learner):
                 _, scale, _ = self._run(sample, v, 1.0, 0, eta0, len(sample))
                 primals[number] = self._primal(scale * v, sample)
         return primals
-
-
-CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
-"""Initial learning rates to choose from."""
-
-
-SAMPLE = 1000
-"""Number of examples, at most, on which the candidates are compared."""
 
 
 @kernel

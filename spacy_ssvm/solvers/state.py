@@ -98,7 +98,7 @@ def _restored(learner: Any, field: Field, value: Any, sizes: Sizes) -> Any:
         raise ValueError(f'"{field.name}" of its {type(learner).__name__} is of a wrong type or shape, or not finite')
     if field.check is not None:
         field.check(value, sizes)
-    if not _has_size(value, field.shape, sizes):
+    if field.shape and not _has_size(value, field.shape, sizes):
         raise ValueError(f'"{field.name}" of its {type(learner).__name__} does not fit the rest of its state')
     parts = value if isinstance(value, list) else [value]
     if field.end and not all(((part >= 0) & (part < sizes[field.end])).all() for part in parts):

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..solvers.blocks import EpochResult, EpochSettings
-from ..solvers.learner import Certificate, Progress, plain
+from ..solvers.learner import Certificate, Progress
 from ..solvers.sparse import ZERO, SparseVector
+from ..solvers.state import plain
 from .messages import BlockEpoch
 from .shared_blocks import Answers, SharedBlocks
 

@@ -12,9 +12,10 @@ from ..solvers.block_kinds import kind_of_block
 from ..solvers.blocks import EpochResult, EpochSettings
 from ..solvers.dual_block import DualBlock
 from ..solvers.dual_step import dual_objective
-from ..solvers.learner import Certificate, Progress, plain
+from ..solvers.learner import Certificate, Progress
 from ..solvers.parameters import DualParameters
 from ..solvers.sparse import SparseVector, difference, sparse
+from ..solvers.state import plain
 from .common_steps import CommonSteps, Step
 from .shared_blocks import SharedBlocks
 

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from ..solvers.blocks import EpochResult, EpochSettings
-from ..solvers.learner import Progress, plain
+from ..solvers.learner import Progress
 from ..solvers.parameters import Parameters
 from ..solvers.sgd import best_rate
 from ..solvers.sparse import SparseVector, sparse
+from ..solvers.state import plain
 from ..solvers.vectors import squared_distance
 from .common_steps import CommonSteps, Step
 from .shared_blocks import SharedBlocks

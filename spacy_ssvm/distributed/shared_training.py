@@ -111,7 +111,7 @@ class SharedTraining:
             self._rule.begin(self.epochs)
 
     def _is_done(self, figures: Figures) -> bool:
-        """Whether training is complete, as `CertifiedLearner.done`, from what `replay` knows, too."""
+        """Whether training is complete, as `certificate.is_done`, from what `replay` knows, too."""
         tolerance, primal, dual = getattr(self.parameters, "tolerance", 0.0), figures.primal, figures.dual
         if primal is None or dual is None or not tolerance or primal - dual > tolerance * abs(primal):
             return False

@@ -7,15 +7,15 @@ import numpy as np
 from ..solvers.certificate import Slacks
 from ..solvers.learner import Certificate, Progress, start
 from ..solvers.parameters import Parameters
-from ..solvers.problem import Problem
+from ..solvers.problem import Passes, Problem
 from ..solvers.sparse import sparse
 from ..solvers.sum_block import PassSum, tree_sum
 from .messages import SubtreeSum
 from .shared_blocks import SharedBlocks
 
 
-class SharedPasses:
-    """Passes over the examples of all blocks, as `Problem.passes`."""
+class SharedPasses(Passes):
+    """Passes over the examples of all blocks, as `Problem.data`."""
 
     def __init__(self, blocks: SharedBlocks, n_parts: int) -> None:
         self._blocks = blocks
@@ -92,12 +92,10 @@ def _problem(blocks: SharedBlocks, passes: SharedPasses) -> Problem:
     """All examples, whose oracles nobody calls here."""
     n = blocks.n_examples
     return Problem(
-        data=None,
-        max_oracle=passes,
-        marginal_oracle=passes,
+        data=passes,
+        max_oracle=None,
         n_examples=n,
         dimension=blocks.weights.dimension,
         plane_entries=np.zeros(n, np.int64),
         exact=blocks.is_certified,
-        passes=passes,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels import kernel
-from .learner import Learner, Progress
+from .learner import NO_EXAMPLES, Learner
 from .parameters import Parameters
 from .planes import dot, find_plane, plane_buffer
 from .problem import Problem, Rates, call
@@ -20,7 +20,7 @@ class Correction(Parameters):
     """Corrections of a component that was loaded: passive–aggressive steps that hardly move frequent features.
 
     max_updates: of an example in one visit; they end as soon as it is predicted correctly. If it is so before, those of
-        `Problem.with_margin` end at the margin.
+        `Corrections.with_margin` end at the margin.
     """
 
     completes_once = True
@@ -34,36 +34,32 @@ class Correction(Parameters):
 
 
 class CorrectionLearner(Learner):
-    """w ← w + τ D ΔΦ(ŷ) until the prediction is right; τ = (Δ − wᵀΔΦ) / ΔΦᵀDΔΦ, D = diag(`Problem.rates`).
+    """w ← w + τ D ΔΦ(ŷ) until the prediction is right; τ = (Δ − wᵀΔΦ) / ΔΦᵀDΔΦ, D = diag(`Corrections.rates`).
 
-    ŷ is decoded with its loss. An example that is predicted correctly, by `Problem.margin`, changes nothing, except
-    with `Problem.with_margin`: then it takes steps until wᵀΔΦ ≥ Δ for all structures.
+    ŷ is decoded with its loss. An example that is predicted correctly, by `Corrections.margin`, changes nothing, except
+    with `Corrections.with_margin`: then it takes steps until wᵀΔΦ ≥ Δ for all structures.
     """
 
     parameters: Correction
 
     def visit(self, examples: np.ndarray) -> None:
-        rates = NO_RATES if self.problem.rates is None else self.problem.rates
-        limits = self.parameters.max_updates, self.problem.with_margin, self.problem.margin
-        self.loss += call(_visit, self.problem, examples, self.w, rates, *limits, self.buffer)
+        given, plane = self.problem.corrections, plane_buffer(self.problem.max_plane_entries)
+        rates = NO_RATES if given.rates is None else given.rates
+        limits = self.parameters.max_updates, given.with_margin, given.margin
+        self.loss += call(_visit, self.problem, examples, self.w, rates, *limits, plane)
 
-    def progress(self) -> Progress:
-        return Progress(self.loss, None, None, None)
-
-    def extend(self, problem: Problem) -> None:
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
         before = len(self.w)
-        super().extend(problem)
-        if problem.initial is not None:
-            self.w[before:] = problem.initial(before)
+        super().change(problem, dropped, subtracts)
+        if problem.corrections.initial is not None:
+            self.w[before:] = problem.corrections.initial(before)
 
 
 TOLERANCE = 0.01
 """Violations of at most this part of the loss are none: smaller steps decide no prediction."""
 
-
 NEW_RATE = np.float32(1.0)
 """The rate of weights that were never seen in training."""
-
 
 NO_RATES = Rates(np.zeros(0, np.float32), np.zeros(0, np.float32), np.ones(1, np.int64))
 
@@ -118,8 +114,8 @@ def _add_losses(oracle, data, examples, weights, margin, plane, losses):
 def losses(problem: Problem, weights: np.ndarray, examples: np.ndarray) -> np.ndarray:
     """Δ of what w, float64 [d], predicts for each of these examples, int64 [m]: float64 [m], 0 where it is right.
 
-    Structures that are behind by less than `Problem.margin` count as predicted.
+    Structures that are behind by less than `Corrections.margin` count as predicted.
     """
-    values = np.zeros(len(examples))
-    call(_add_losses, problem, examples, weights, problem.margin, plane_buffer(problem.max_plane_entries), values)
+    values, margin = np.zeros(len(examples)), problem.corrections.margin
+    call(_add_losses, problem, examples, weights, margin, plane_buffer(problem.max_plane_entries), values)
     return values

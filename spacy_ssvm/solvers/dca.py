@@ -6,11 +6,11 @@ from typing import Literal
 import numpy as np
 
 from ..kernels import kernel
-from .gradients import gather
-from .learner import Learner
+from .averages import Average, averaged_axpy
+from .gradients import clique_buffer, clique_sizes, find_gradient
+from .learner import NO_EXAMPLES, Learner
 from .parameters import LossFamily
-from .perceptron import AveragedLearner, averaged_axpy
-from .planes import dot, find_plane, squared_norm
+from .planes import dot, find_plane, plane_buffer, squared_norm
 from .problem import Kind, Problem, call
 
 
@@ -33,52 +33,77 @@ class Dca(LossFamily):
         return DcaLearner
 
 
-class DcaLearner(AveragedLearner):
+class DcaLearner(Learner):
     """w ← w − max(0, min(C, L / ‖∇L‖²)) ∇L, averaged; the paper's 1/(λm) is C.
 
-    No dual variables are stored, so that further epochs do not converge to the optimum of ½‖w‖² + C Σ L.
+    No dual variables are stored, so that further epochs do not converge to the optimum of ½‖w‖² + C Σ L. It predicts
+    with the mean of w over all visits.
     """
 
     parameters: Dca
+    STATE = Average.STATE
 
     def __init__(self, parameters: Dca, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self._dense = np.zeros_like(self.w)
+        self.average = Average(problem)
 
     @property
     def needs(self) -> Kind:
         return self.parameters.oracle
 
     def visit(self, examples: np.ndarray) -> None:
-        p = self.parameters
-        shared = (examples, self.w, self.weighted_steps, self.visits, p.C)
+        p, average = self.parameters, self.average
+        shared = (examples, self.w, average.weighted_steps, average.visits, p.C)
         if p.is_smooth:
-            smooth = (p.beta, p.gamma, self._dense, self.buffer)
-            self.loss += call(_visit_smooth, self.problem, *shared, *smooth, kind="marginal")
+            smooth = p.beta, p.gamma, clique_sizes(self.problem)
+            self.loss += call(_visit_smooth, self.problem, *shared, *smooth, kind="cliques")
         else:
-            self.loss += call(_visit_hinge, self.problem, *shared, p.gamma, self.buffer)
-        self.visits += len(examples)
+            plane = plane_buffer(self.problem.max_plane_entries)
+            self.loss += call(_visit_hinge, self.problem, *shared, p.gamma, plane)
+        average.visits += len(examples)
 
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self._dense = self.grown(self._dense)
+    def prediction_weights(self) -> np.ndarray:
+        """The mean of w over all visits, float64 [d]."""
+        return self.average.of(self.w, self.problem)
 
-
-@kernel
-def _ascend(weights, weighted_steps, visits, C, loss, plane, size):
-    """Equation 14: a step of max(0, min(C, L / ‖∇L‖²)); the loss L of an inexact oracle may be negative."""
-    norm = squared_norm(plane.values, size)
-    if norm > 0.0:
-        averaged_axpy(weights, weighted_steps, float(visits), max(0.0, min(C, loss / norm)), plane, size)
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        super().change(problem, dropped, subtracts)
+        self.average.change(problem)
 
 
 @kernel
-def _visit_smooth(oracle, data, examples, weights, weighted_steps, visits, C, beta, gamma, dense, plane):
-    total = 0.0
+def _step(C, loss, norm):
+    """Equation 14, max(0, min(C, L / ‖∇L‖²)); the loss L of an inexact oracle may be negative."""
+    return max(0.0, min(C, loss / norm)) if norm > 0.0 else 0.0
+
+
+@kernel
+def _visit_smooth(score, infer, move, data, examples, weights, weighted_steps, visits, C, beta, gamma, sizes):
+    """The norm of the gradient is known from how much a step along it raises ½‖w‖²; then the step is corrected."""
+    buffer = clique_buffer(sizes, examples)
+    steps, total = np.empty(buffer.shape[1]), 0.0
     for example in examples:
-        entries, loss = oracle(data, example, weights, beta, gamma, plane.indices, plane.values)
-        size = gather(plane, entries, dense)
-        _ascend(weights, weighted_steps, visits, C, loss, plane, size)
+        size = sizes[example]
+        scores, descent, loss = find_gradient(score, infer, data, example, weights, beta, gamma, size, buffer)
+        along, squares = 0.0, 0.0
+        for k in range(size):
+            if descent[k] != 0.0:
+                along += descent[k] * scores[k]
+                squares += descent[k] * descent[k]
+        if squares > 0.0 and loss > 0.0:
+            trial = min(C, loss / squares)
+            for k in range(size):
+                steps[k] = trial * descent[k]
+            rise = move(data, example, weights, steps[:size])
+            step = _step(C, loss, 2.0 * (rise / trial - along) / trial)
+            for k in range(size):
+                steps[k] = (step - trial) * descent[k]
+            if step != trial:
+                move(data, example, weights, steps[:size])
+            for k in range(size):
+                steps[k] = visits * step * descent[k]
+            if visits > 0:
+                move(data, example, weighted_steps, steps[:size])
         total += loss
         visits += 1
     return total
@@ -91,7 +116,9 @@ def _visit_hinge(oracle, data, examples, weights, weighted_steps, visits, C, gam
     for example in examples:
         size, cost = find_plane(oracle, data, example, weights, gamma, plane)
         loss = gamma * cost - dot(weights, plane.indices, plane.values, size)
-        _ascend(weights, weighted_steps, visits, C, loss, plane, size)
+        norm = squared_norm(plane.values, size)
+        if norm > 0.0:
+            averaged_axpy(weights, weighted_steps, float(visits), _step(C, loss, norm), plane, size)
         total += max(0.0, loss)
         visits += 1
     return total

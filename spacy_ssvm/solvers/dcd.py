@@ -6,19 +6,20 @@ w, then runs coordinate descent over the working sets.
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..growth import extended
 from ..kernels import kernel
 from ..threads import in_threads
-from .certificate import GAP_REDUCTION, BatchLearner, CertifiedLearner
-from .dual import NEGLIGIBLE_GAP, DualLearner
-from .learner import Field, Learner
+from .batch import BatchEpoch
+from .certificate import GAP_REDUCTION, Slacks
+from .dual import NEGLIGIBLE_GAP, DualLearner, collect_planes
+from .learner import NO_EXAMPLES, Learner, Progress
 from .oracle_pass import add_if_violated, add_slack
 from .parameters import DualParameters, require_not_negative, require_whole
 from .problem import Problem
+from .rests import Rests, note_call, note_update, pauses, rests
 from .working_set import NO_PLANE, drop_inactive, dual_slack, plane_axpy, plane_dot, total_alpha
 
 
@@ -32,6 +33,7 @@ class Dcd(DualParameters):
     """
 
     rule = "dual"
+    power = 2
     has_sparse_updates = True
 
     inner_passes: int = 5
@@ -63,6 +65,7 @@ class Cpd(DualParameters):
     """
 
     rule = "dual"
+    power = 2
 
     delta: float = 1e-3
 
@@ -75,103 +78,90 @@ class Cpd(DualParameters):
         return CpdLearner
 
 
-class RestSchedule(NamedTuple):
-    """Which of n examples still rest from updates and oracle calls, as the last ones have hardly raised the dual.
-
-    rests: int64 [n], visits without an update to come. pauses: int64 [n], visits without an oracle call to come.
-    lengths: int64 [n], of the last pause. slacks: float64 [n], the ξ of the last call. averages: float64 [2], the rise
-    of the dual by an update, and by the plane of an oracle call, averaged over about the last n.
-    """
-
-    rests: np.ndarray
-    pauses: np.ndarray
-    lengths: np.ndarray
-    slacks: np.ndarray
-    averages: np.ndarray
+SWEEPS = 3
+"""Passes of algorithm 1 in one visit of DCD-Light and DCD-SSVM."""
 
 
-class DcdLearner(DualLearner, CertifiedLearner):
+class DcdLearner(DualLearner):
     """½‖w‖² + C Σ ξ_i² by coordinate descent on α ≥ 0, w = Σ α ΔΦ; inner passes precede the oracle pass.
 
-    Unlike the printed algorithms, a visit passes over the example's planes several times, and leaves out what hardly
-    raised the dual at earlier visits: an update, an oracle call. A call that is left out counts as its last ξ in the
-    running primal; certificates call all oracles.
+    Unlike the printed algorithms, a visit passes over the example's planes several times, and examples have `Rests`. A
+    call that is left out counts as its last ξ in the running primal; certificates call all oracles.
     """
 
     parameters: Dcd
-    power = 2
-    STATE = (Field("schedule"),)
+    STATE = Rests.STATE
 
     def __init__(self, parameters: Dcd, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.schedule = schedule(problem.n_examples)
-        self._resting: list[np.ndarray] = []
-        """Examples that may rest: all others are awake."""
+        self.rests = Rests(problem.n_examples)
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
+        self.rests.begin_epoch()
         n, C = self.problem.n_examples, self.parameters.C
-        self._resting = [np.arange(n)]
         for _ in range(self.parameters.inner_passes):
-            _inner_pass(rng.permutation(n), self.w, self.planes, C, self.schedule, self.keeps_planes)
+            _inner_pass(rng.permutation(n), self.w, self.planes, C, self.rests.schedule, self.keeps_planes)
 
     def visit(self, examples: np.ndarray) -> None:
         C, delta = self.parameters.C, self.parameters.delta
-        self._resting.append(examples)
-        self._run(_oracle_pass, examples, self.w, C, delta, self.schedule, self.keeps_planes)
+        self.rests.note(examples)
+        self.visit_by(_oracle_pass, examples, self.w, C, delta, self.rests.schedule, self.keeps_planes)
 
     def retune(self, parameters: Any) -> bool:
         if not super().retune(parameters):
             return False
-        self.schedule = schedule(self.problem.n_examples)
-        self._resting = []
+        self.rests = Rests(self.problem.n_examples)
         return True
 
-    def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
-        super().restore(state, rng)
-        self._resting = [np.arange(self.problem.n_examples)]
-
-    def extend(self, problem: Problem) -> None:
-        # Examples of a saved state that come back are no more than before.
-        n_examples = problem.n_examples
-        if n_examples > self.problem.n_examples:
-            for examples in self._resting:
-                self._wake(examples)
-            self._resting = []
-            rests, pauses, lengths, slacks = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
-            self.schedule = RestSchedule(rests, pauses, lengths, slacks, np.zeros(2))
-        super().extend(problem)
-
-    def remove(self, examples: np.ndarray) -> None:
-        super().remove(examples)
-        self._wake(examples)
-
-    def forget(self, examples: np.ndarray) -> None:
-        super().forget(examples)
-        self._wake(examples)
-
-    def _wake(self, examples: np.ndarray) -> None:
-        for per_example in self.schedule[:-1]:
-            per_example[examples] = 0
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        super().change(problem, dropped, subtracts)
+        self.rests.change(problem.n_examples, dropped)
 
 
-class CpdLearner(DualLearner, BatchLearner):
+PASSES_PER_CHECK = 5
+"""Passes of coordinate descent between two evaluations of the gap over the working sets."""
+
+MAX_PASSES = 1000
+"""Passes in one epoch, at most; the rest of the gap is left to the next epoch."""
+
+GAP_PART = 512
+"""Examples whose gaps a thread adds up at a time."""
+
+
+class CpdLearner(DualLearner):
     """½‖w‖² + C Σ ξ_i²: all oracles at one w, then coordinate descent on α ≥ 0 over the working sets."""
 
     parameters: Cpd
-    power = 2
+    STATE = BatchEpoch.STATE
 
-    def _find(self, examples: np.ndarray) -> None:
-        self._collect(examples, self.parameters.C, self.parameters.delta)
+    def __init__(self, parameters: Cpd, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.batch = BatchEpoch(problem.n_examples)
+        self._rng = parameters.generator()
 
-    def _solve(self, rng: np.random.Generator) -> None:
-        C = self.parameters.C
-        gap = self._gap()
-        if gap <= NEGLIGIBLE_GAP * self._dual_sums()[0]:
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._rng = rng
+        self.batch.begin_epoch()
+
+    def visit(self, examples: np.ndarray) -> None:
+        new, p, sums = self.batch.new(examples), self.parameters, Slacks(self.loss, self.squares)
+        found = collect_planes(self.problem, self.w, self.planes, new, sums, p.C, p.delta, self.n_threads)
+        self.loss, self.squares = found
+
+    def end_epoch(self) -> None:
+        if not self.batch.end_epoch(self.progress(), self.problem, self.parameters.tolerance):
+            self._solve()
+
+    def _solve(self) -> None:
+        """Coordinate descent until the gap over the working sets is a fraction of what it was."""
+        n, C, gap = self.problem.n_examples, self.parameters.C, self._gap()
+        if gap <= NEGLIGIBLE_GAP * self.dual_sums()[0]:
             return
         for _ in range(0, MAX_PASSES, PASSES_PER_CHECK):
             for _ in range(PASSES_PER_CHECK):
-                inner_pass(rng.permutation(self.problem.n_examples), self.w, self.planes, C, self.keeps_planes)
+                inner_pass(self._rng.permutation(n), self.w, self.planes, C, self.keeps_planes)
             if self._gap() <= GAP_REDUCTION * gap:
                 break
 
@@ -183,6 +173,18 @@ class CpdLearner(DualLearner, BatchLearner):
             return float(_gap_of(first, min(first + GAP_PART, n), self.w, self.planes, C))
 
         return math.fsum(in_threads(self.n_threads, add_up, range(0, n, GAP_PART)))
+
+    def progress(self) -> Progress:
+        """The primal objective is that of the w at which the epoch called the oracles."""
+        return self.batch.exact(super().progress())
+
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        super().change(problem, dropped, subtracts)
+        self.batch.change(problem.n_examples, dropped, subtracts)
+
+    def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
+        super().restore(state, rng)
+        self._rng = rng
 
 
 @kernel
@@ -227,97 +229,39 @@ def update_weight(example, weights, planes, C, sweeps, keeps):
 
 @kernel
 def inner_pass(examples, weights, planes, C, keeps):
-    """Algorithm 3, lines 4 to 7: a pass without oracle calls. keeps: as in `update_weight`."""
+    """Algorithm 3, lines 4 to 7, without rests: a pass without oracle calls. keeps: as in `update_weight`."""
     for example in examples:
         update_weight(example, weights, planes, C, 1, keeps)
 
 
-SWEEPS = 3
-"""Passes of algorithm 1 in one visit of DCD-Light and DCD-SSVM."""
-
-
-REST = 5
-"""Visits without an update after one that has raised the dual by less than the average update."""
-
-
-MAX_PAUSE = 7
-"""Visits without an oracle call between two calls, at most: pauses last 0, 1, 3, 7, 7, … visits."""
-
-
-MIN_SHARE = 0.1
-"""A call whose plane raises the dual by less than this part of the average call's rise makes the pause longer."""
-
-
-UPDATES, CALLS = 0, 1
-"""Places in `RestSchedule.averages`."""
-
-
-def schedule(n_examples: int) -> RestSchedule:
-    """No example rests."""
-    rests, pauses, lengths = (np.zeros(n_examples, np.int64) for _ in range(3))
-    return RestSchedule(rests, pauses, lengths, np.zeros(n_examples), np.zeros(2))
-
-
 @kernel
-def _average(schedule, place, rise):
-    """Add a rise of the dual to its running average; returns the average so far."""
-    before = schedule.averages[place]
-    schedule.averages[place] += (rise - before) / len(schedule.rests)
-    return before
-
-
-@kernel
-def _update_or_rest(example, weights, planes, C, schedule, keeps):
-    if planes.head[example] == NO_PLANE:
-        return
-    if schedule.rests[example] > 0:
-        schedule.rests[example] -= 1
-        return
-    rise = update_weight(example, weights, planes, C, SWEEPS, keeps)
-    if rise < _average(schedule, UPDATES, rise):
-        schedule.rests[example] = REST
+def _update_unless_resting(example, weights, planes, C, schedule, keeps):
+    if planes.head[example] != NO_PLANE and not rests(schedule, example):
+        note_update(schedule, example, update_weight(example, weights, planes, C, SWEEPS, keeps))
 
 
 @kernel
 def _inner_pass(examples, weights, planes, C, schedule, keeps):
-    """Algorithm 3, lines 4 to 7, without the examples that rest."""
+    """Algorithm 3, lines 4 to 7."""
     for example in examples:
-        _update_or_rest(example, weights, planes, C, schedule, keeps)
+        _update_unless_resting(example, weights, planes, C, schedule, keeps)
 
 
 @kernel
 def _oracle_pass(oracle, data, examples, weights, C, delta, schedule, keeps, sums, planes, plane):
-    """Algorithm 2, lines 4 to 10, without the oracle calls of the examples that pause."""
+    """Algorithm 2, lines 4 to 10."""
     for example in examples:
-        if schedule.pauses[example] > 0:
-            schedule.pauses[example] -= 1
+        if pauses(schedule, example):
             add_slack(sums, schedule.slacks[example])
-            _update_or_rest(example, weights, planes, C, schedule, keeps)
+            _update_unless_resting(example, weights, planes, C, schedule, keeps)
             continue
-        dual_slack_before, newest = dual_slack(planes, example, C), planes.head[example]
-        g = add_if_violated(oracle, data, example, weights, dual_slack_before, delta, sums, planes, plane)
-        schedule.slacks[example] = max(0.0, g)
+        before, newest = dual_slack(planes, example, C), planes.head[example]
+        g = add_if_violated(oracle, data, example, weights, before, delta, sums, planes, plane)
         rise, p = 0.0, planes.head[example]
         if p != newest:
-            rise = (g - dual_slack_before) ** 2 / (planes.norm[p] + 1.0 / (2.0 * C)) / 2.0
-        if rise > MIN_SHARE * _average(schedule, CALLS, rise):
-            schedule.lengths[example] = 0
-        else:
-            schedule.lengths[example] = min(2 * schedule.lengths[example] + 1, MAX_PAUSE)
-        schedule.pauses[example] = schedule.lengths[example]
+            rise = (g - before) ** 2 / (planes.norm[p] + 1.0 / (2.0 * C)) / 2.0
+        note_call(schedule, example, max(0.0, g), rise)
         update_weight(example, weights, planes, C, SWEEPS, keeps)
-
-
-PASSES_PER_CHECK = 5
-"""Passes of coordinate descent between two evaluations of the gap over the working sets."""
-
-
-MAX_PASSES = 1000
-"""Passes in one epoch, at most; the rest of the gap is left to the next epoch."""
-
-
-GAP_PART = 512
-"""Examples whose gaps a thread adds up at a time."""
 
 
 @kernel

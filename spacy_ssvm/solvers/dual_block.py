@@ -18,7 +18,7 @@ from .learner import run_epoch, start
 from .parameters import DualParameters
 from .problem import Problem
 from .sparse import ZERO, SparseVector, difference, sparse
-from .working_set import NO_PLANE, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
+from .working_set import NO_PLANE, count, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
 
 
 @kernel
@@ -103,12 +103,12 @@ class DualBlock(LearningBlock):
         learner.move_to(self.common)
         begin = self.common
         if len(void):
-            learner.remove(void)
+            learner.change(self.problem, void)
             begin = learner.point.copy()
         # Without gaps, no plane gets another number while the epoch drops none.
         self._previous = self._trimmed(self._previous)
         before = planes.alpha.copy()
-        sums_before = learner._dual_sums()
+        sums_before = learner.dual_sums()
         alpha = planes.alpha
         alpha *= factor
         # The solver is not to stop: its objectives are not those of the block.
@@ -117,7 +117,7 @@ class DualBlock(LearningBlock):
         self._before = self._of_all(before)
         self._moves = planes.alpha / factor - self._before
         linear, products, curvature, limit = _dual_move(planes, self._before, self._moves, self._objective.bound)
-        moves = linear, products, curvature, limit, learner._count()
+        moves = linear, products, curvature, limit, count(planes)
         figures = EpochSums(learner.loss, learner.squares, *sums_before, *moves)
         # In place of the learner's point, which is of no more use.
         moved = learner.point
@@ -190,5 +190,5 @@ class MeanBlock(DualBlock):
         assert isinstance(self.learner, FrankWolfeLearner)
         self.learner.parameters = self.parameters
         self.learner.merge_means()
-        self.learner.compact()
+        trim(self.learner.planes)
         self._previous = self.learner.planes.alpha.copy()

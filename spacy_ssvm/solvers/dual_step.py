@@ -3,39 +3,15 @@
 Lee & Roth 2015 and Lee, Chang, Upadhyay & Roth 2015 find it in closed form for the L2-loss; here for every penalty.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from .parameters import DualParameters
+from .penalty import Penalty
 from .planes import plane_buffer
-from .sap import Sap, line_search, shrink
+from .sap import line_search
 from .sparse import SparseVector
-
-
-@dataclass(frozen=True)
-class Penalty:
-    """Ω(w) = ρ₁‖w‖₁ + (ρ₂/2)‖w‖²; ½‖w‖² by default."""
-
-    rho1: float = 0.0
-    rho2: float = 1.0
-
-    def weights(self, s: np.ndarray) -> np.ndarray:
-        """The w of the dual point s = Σ α ΔΦ, float64 [d]: soft(s, ρ₁)/ρ₂. It may be s itself."""
-        if not self.rho1:
-            return s if self.rho2 == 1.0 else s / self.rho2
-        w = np.empty_like(s)
-        shrink(s, w, self.rho1, self.rho2)
-        return w
-
-    def primal(self, w: np.ndarray) -> float:
-        """Ω(w)."""
-        return self.conjugate(w) + (self.rho1 * float(np.abs(w).sum()) if self.rho1 else 0.0)
-
-    def conjugate(self, w: np.ndarray) -> float:
-        """Ω*(s) of the dual point s that w belongs to."""
-        return self.rho2 / 2.0 * float(w @ w)
 
 
 class DualObjective(NamedTuple):
@@ -58,11 +34,11 @@ class DualObjective(NamedTuple):
 
     def primal(self, w: np.ndarray, slacks: float, squares: float) -> float:
         """The primal at w, float64 [d]. slacks, squares: Σ ξ and Σ ξ²."""
-        return self.penalty.primal(w) + self.C * (slacks if self.power == 1 else squares)
+        return self.penalty.values(w)[0] + self.C * (slacks if self.power == 1 else squares)
 
     def dual(self, w: np.ndarray, linear: float, squares: float) -> float:
         """The dual whose dual point w belongs to. linear, squares: Σ αΔ and Σ_i A_i²."""
-        return linear - self.penalty.conjugate(w) - squares / (4.0 * self.kappa)
+        return linear - self.penalty.values(w)[1] - squares / (4.0 * self.kappa)
 
     def best_step(
         self, s: np.ndarray, direction: SparseVector, linear: float, products: float, curvature: float, limit: float
@@ -86,6 +62,4 @@ class DualObjective(NamedTuple):
 
 def dual_objective(parameters: DualParameters) -> DualObjective:
     """The dual that a solver with these parameters maximises."""
-    power = parameters.learner.power
-    penalty = Penalty(parameters.rho1, parameters.rho2) if isinstance(parameters, Sap) else Penalty()
-    return DualObjective(penalty, parameters.C, power)
+    return DualObjective(parameters.penalty, parameters.C, parameters.power)

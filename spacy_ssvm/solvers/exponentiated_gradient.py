@@ -12,10 +12,12 @@ import numpy as np
 
 from ..growth import appended, extended
 from ..kernels import kernel
+from .certificate import is_done
 from .gradients import sum_losses
-from .learner import Certificate, Field, Learner, Progress
+from .learner import NO_EXAMPLES, Certificate, Learner, Progress
 from .parameters import LossFamily, require_tolerance
 from .problem import RULED_OUT, Kind, Problem, call
+from .state import Field, Sizes
 from .vectors import squared_distance
 
 
@@ -65,6 +67,19 @@ class Distributions(NamedTuple):
     rates: np.ndarray
 
 
+def check_distributions(distributions: Distributions, sizes: Sizes) -> None:
+    """Check distributions that were read from a file, so that each example's cliques are where they say.
+
+    Raises:
+        ValueError: they are not those of n examples.
+    """
+    starts, scores, surplus, values, rates = distributions
+    n, lengths = sizes["n"], np.diff(starts)
+    fits = len(starts) == n + 1 and starts[0] == 0 and (lengths >= 0).all() and len(values) == len(rates) == n
+    if not fits or not starts[-1] == len(scores) == len(surplus) or not ((rates >= 0) & (rates <= 1)).all():
+        raise ValueError("its distributions are not those of these examples")
+
+
 class ExponentiatedGradientLearner(Learner):
     """½‖w − w₀‖² + C Σ L_{β,γ} by ascent of the dual, one example after the other; w₀ are the initial weights.
 
@@ -72,7 +87,7 @@ class ExponentiatedGradientLearner(Learner):
     """
 
     parameters: ExponentiatedGradient
-    STATE = (Field("w0", like="w"), Field("has_forgotten"), Field("distributions", grows=True))
+    STATE = (Field("w0", like="w"), Field("has_forgotten"), Field("distributions", check=check_distributions))
 
     def __init__(self, parameters: ExponentiatedGradient, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
@@ -104,14 +119,7 @@ class ExponentiatedGradientLearner(Learner):
         return Certificate(self._regulariser() + p.C * losses, self._dual())
 
     def done(self) -> bool:
-        """Whether the gap is within the tolerance: the true gap is computed only where its running estimate is."""
-        figures, tolerance = self.progress(), self.parameters.tolerance
-        if figures.primal is None or figures.dual is None or not tolerance:
-            return False
-        if figures.primal - figures.dual > tolerance * figures.primal:
-            return False
-        certificate = self.certificate()
-        return certificate is not None and certificate.relative_gap <= tolerance
+        return is_done(self.progress(), self.certificate, self.parameters.tolerance)
 
     def retune(self, parameters: Any) -> bool:
         """Keep the distributions, unless the loss changes: another objective values them differently."""
@@ -125,31 +133,21 @@ class ExponentiatedGradientLearner(Learner):
             self.w, self.distributions = w0.copy(), gold_alone(self._sizes())
         return True
 
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self.w0 = None if self.w0 is None else self.grown(self.w0)
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        if subtracts:
+            moved = dropped[self.distributions.rates[dropped] > 0.0]
+            starts, _, surplus, _, _ = self.distributions
+            call(_withdraw, self.problem, moved, self.w, self.parameters.C, starts, surplus, kind=self.needs)
+        else:
+            self.has_forgotten = True
+        self._reset(dropped)
+        super().change(problem)
+        self.w0 = None if self.w0 is None else extended(self.w0, problem.dimension)
         starts, scores, surplus, values, rates = self.distributions
         n, more = problem.n_examples, max(0, problem.n_examples - len(rates))
         starts = appended(starts, np.full(more, starts[-1]))[: n + 1]
         scores, surplus = scores[: starts[-1]], surplus[: starts[-1]]
         self.distributions = Distributions(starts, scores, surplus, extended(values[:n], n), extended(rates[:n], n))
-
-    def remove(self, examples: np.ndarray) -> None:
-        moved = examples[self.distributions.rates[examples] > 0.0]
-        starts, _, surplus, _, _ = self.distributions
-        call(_withdraw, self.problem, moved, self.w, self.parameters.C, starts, surplus, kind=self.needs)
-        self._reset(examples)
-
-    def forget(self, examples: np.ndarray) -> None:
-        self._reset(examples)
-        self.has_forgotten = True
-
-    def check(self) -> None:
-        starts, scores, surplus, values, rates = self.distributions
-        n, sizes = self.problem.n_examples, np.diff(starts)
-        fits = len(starts) == n + 1 and starts[0] == 0 and (sizes >= 0).all() and len(values) == len(rates) == n
-        if not fits or not starts[-1] == len(scores) == len(surplus) or not ((rates >= 0) & (rates <= 1)).all():
-            raise ValueError("its distributions are not those of these examples")
 
     def _reset(self, examples: np.ndarray) -> None:
         """Gold alone is the distribution of these examples."""
@@ -171,7 +169,8 @@ class ExponentiatedGradientLearner(Learner):
         moved = before.rates > 0.0
         torn = examples[differs[examples] & moved[examples]]
         if len(torn):
-            self.forget(torn)
+            self._reset(torn)
+            self.has_forgotten = True
             moved[torn] = False
         after = gold_alone(np.where(moved, old, sizes))
         for example in np.flatnonzero(moved):
@@ -199,14 +198,11 @@ FIRST_PENALTY = 12.0
 """At its first visit an example moves from scores of −FIRST_PENALTY for each wrong clique: from nearly gold alone. Each
 trial that lowers the dual objective adds as much, as a large C asks for."""
 
-
 MIN_RATE = 1e-3
 """The smallest rate that an example tries first at its next visit."""
 
-
 TRIES = 12
 """Steps of a visit, at most, until one does not lower the dual objective; after that the example stays as it is."""
-
 
 ROUNDING = 1e-6
 """A step may lower the dual objective by this part of what it is summed from: surpluses are in single precision."""

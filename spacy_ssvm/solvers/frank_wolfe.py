@@ -5,16 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from ..growth import extended
 from ..kernels import kernel
-from .certificate import CertifiedLearner
 from .dual import DualLearner
-from .learner import Field, Learner
+from .learner import NO_EXAMPLES, Learner
 from .oracle_pass import add_slack
 from .pairs import combine, pair_step
 from .parameters import DualParameters, require_flag
 from .planes import axpy, dot, find_plane, squared_norm
 from .problem import Problem
-from .working_set import NO_PLANE, append, drop_inactive, make_room, max_codes, read_plane
+from .state import Field
+from .working_set import NO_PLANE, append, drop_inactive, make_room, max_codes, read_plane, trim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ class FrankWolfe(DualParameters):
         return FrankWolfeLearner
 
 
-class FrankWolfeLearner(DualLearner, CertifiedLearner):
+class FrankWolfeLearner(DualLearner):
     """½‖w‖² + C Σ ξ_i, w = Σ w_i; each working set holds one plane, the mean w_i/C of the planes found, with α_i = C.
 
     With averaging, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit. After T visits that is w̄ = w − u/(T(T + 1)/2) with
@@ -65,7 +66,7 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
 
     def visit(self, examples: np.ndarray) -> None:
         settings = self.weighted_steps, self.history, self.keeps_planes
-        self._run(_visit, examples, self.w, self.parameters.C, *settings)
+        self.visit_by(_visit, examples, self.w, self.parameters.C, *settings, max_entries=self._max_entries)
 
     def prediction_weights(self) -> np.ndarray:
         return self.w - self.weighted_steps / self._triangle() if self.parameters.averaging else self.w
@@ -77,20 +78,25 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
             return False
         if earlier < parameters.C:
             self.merge_means()
-        self.w = self._dual_sum()
+        self.move_to(self.dual_point())
         self._start_average()
         return True
 
     def merge_means(self) -> None:
         """Replace the planes of each example by their mean with α = C."""
-        self.compact()
+        trim(self.planes)
         make_room(self.planes, len(self.planes.head), int(max_codes(self.planes.size).sum()))
         _merge_means(self.planes, self.parameters.C)
 
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        if self.parameters.averaging:
-            self.weighted_steps = self.grown(self.weighted_steps)
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        """The average restarts if planes are subtracted: the contribution of single examples to it is not known."""
+        averages = self.parameters.averaging
+        restarts = averages and subtracts and bool((self.planes.head[dropped] != NO_PLANE).any())
+        super().change(problem, dropped, subtracts)
+        if restarts:
+            self._start_average()
+        elif averages:
+            self.weighted_steps = extended(self.weighted_steps, problem.dimension)
 
     def _max_entries(self, examples: np.ndarray) -> np.ndarray:
         """A mean has at most the entries of all planes that are averaged.
@@ -101,20 +107,14 @@ class FrankWolfeLearner(DualLearner, CertifiedLearner):
         has_mean = heads != NO_PLANE
         means[has_mean] = self.planes.size[heads[has_mean]]
         _, places, visits = np.unique(examples, return_inverse=True, return_counts=True)
-        return means + visits[places] * super()._max_entries(examples)
+        return means + visits[places] * self.problem.plane_entries[examples]
 
-    def remove(self, examples: np.ndarray) -> None:
-        """The average restarts, because the contribution of single examples to it is not known."""
-        if self.parameters.averaging and (self.planes.head[examples] != NO_PLANE).any():
-            self._start_average()
-        super().remove(examples)
-
-    def _dual_sums(self) -> tuple[float, float]:
-        linear, squares = super()._dual_sums()
+    def dual_sums(self) -> tuple[float, float]:
+        linear, squares = super().dual_sums()
         return linear - self.history[LOSS] / self._triangle(), squares
 
-    def _summed(self) -> np.ndarray:
-        return self.prediction_weights() if self.parameters.averaging else self._dual_sum()
+    def summed(self) -> np.ndarray:
+        return self.prediction_weights() if self.parameters.averaging else super().summed()
 
     def _triangle(self) -> float:
         """T(T + 1)/2, at least 1, after T visits."""

@@ -1,6 +1,7 @@
-"""Sums of the losses L_{β,γ}, β < ∞, and of their gradients; maximum likelihood by AdaGrad.
+"""Losses L_{β,γ}, β < ∞, and their gradients, from the scores of cliques (Martins et al. 2010, equation 4).
 
-The gradient of an example is a long list of (index, value) pairs with repeated indices.
+L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))), and −∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)] with
+y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))): a sum over cliques, each times minus its surplus.
 """
 
 from typing import NamedTuple
@@ -9,9 +10,11 @@ import numpy as np
 
 from ..kernels import kernel
 from ..threads import in_threads
-from .planes import axpy, plane_buffer
-from .problem import Problem, call
+from .problem import RULED_OUT, Passes, Problem, call
 from .vectors import combination
+
+MIN_SURPLUS = 1e-12
+"""Surpluses of at most this are taken for 0: a hundredth of the rounding errors of sums of gradients."""
 
 
 class LossSum(NamedTuple):
@@ -22,31 +25,40 @@ class LossSum(NamedTuple):
 
 
 @kernel
-def gather(buffer, entries, dense):
-    """Add up a gradient's entries of equal index, and drop zeros. Returns the number that remains.
-
-    The entries stay in order of first occurrence. The time is linear in the number of entries; `planes.merge` sorts.
-
-    dense: float64 [d], zeros before and after.
-    """
-    for k in range(entries):
-        dense[buffer.indices[k]] += buffer.values[k]
-    kept = 0
-    for k in range(entries):
-        index = buffer.indices[k]
-        if dense[index] != 0.0:
-            buffer.indices[kept] = index
-            buffer.values[kept] = dense[index]
-            dense[index] = 0.0
-            kept += 1
-    return kept
+def clique_buffer(sizes, examples):
+    """Room for the cliques of any of these examples: float64 [5, m]. sizes: int64 [n], of all examples."""
+    largest = 0
+    for example in examples:
+        largest = max(largest, sizes[example])
+    return np.empty((5, largest))
 
 
 @kernel
-def _add_up(oracle, data, examples, weights, beta, gamma, losses, descent, buffer):
+def find_gradient(score, infer, data, example, weights, beta, gamma, size, buffer):
+    """Write the scores at w and minus the surpluses of an example's `size` cliques; −∇L is what these move w by.
+
+    Returns the scores and the descent, float64 [size], both in the buffer, and L_{β,γ}(w).
+    """
+    scores, costs, wrong = buffer[0, :size], buffer[1, :size], buffer[2, :size]
+    mixed, descent = buffer[3, :size], buffer[4, :size]
+    score(data, example, weights, scores, costs, wrong)
+    for k in range(size):
+        mixed[k] = scores[k]
+        if scores[k] > RULED_OUT:
+            mixed[k] = beta * (scores[k] + gamma * costs[k])
+    loss = infer(data, example, mixed, descent)
+    for k in range(size):
+        descent[k] = -descent[k] if abs(descent[k]) > MIN_SURPLUS else 0.0
+    return scores, descent, max(0.0, loss / beta)
+
+
+@kernel
+def _add_up(score, infer, move, data, examples, weights, beta, gamma, sizes, losses, descent):
+    buffer = clique_buffer(sizes, examples)
     for k in range(len(examples)):
-        entries, losses[k] = oracle(data, examples[k], weights, beta, gamma, buffer.indices, buffer.values)
-        axpy(descent, 1.0, buffer.indices, buffer.values, entries)
+        size = sizes[examples[k]]
+        _, steps, losses[k] = find_gradient(score, infer, data, examples[k], weights, beta, gamma, size, buffer)
+        move(data, examples[k], descent, steps)
 
 
 def sum_losses(
@@ -57,7 +69,7 @@ def sum_losses(
     examples: np.ndarray | None = None,
     n_threads: int = 1,
 ) -> LossSum:
-    """Call the marginal oracles of all examples, or of the given ones (int64), at w, float64 [d]: one pass.
+    """Add up the losses of all examples, or of the given ones (int64), at w, float64 [d]: one pass.
 
     Each thread adds up the gradients of its own share, so the number of threads changes `descent` by rounding.
 
@@ -66,17 +78,17 @@ def sum_losses(
     Raises:
         ValueError: the structure does not offer exact marginals.
     """
-    if problem.passes is not None:
-        return LossSum(*problem.passes.losses(weights))
+    if isinstance(problem.data, Passes):
+        return LossSum(*problem.data.losses(weights))
     numbers = np.arange(problem.n_examples) if examples is None else examples
+    sizes = clique_sizes(problem)
     losses = np.zeros(len(numbers) + 1)
 
     def add_up(first: int) -> np.ndarray:
         # Shares are interleaved, because neighbouring examples tend to have similar lengths.
         share, own_losses = np.ascontiguousarray(numbers[first::n_threads]), np.zeros(len(numbers[first::n_threads]))
-        descent, buffer = np.zeros(problem.dimension), plane_buffer(problem.max_gradient_entries)
-        arguments = share, weights, beta, gamma, own_losses, descent, buffer
-        call(_add_up, problem, *arguments, kind="marginal")
+        descent = np.zeros(problem.dimension)
+        call(_add_up, problem, share, weights, beta, gamma, sizes, own_losses, descent, kind="cliques")
         losses[1 + first :: n_threads] = own_losses
         return descent
 
@@ -87,28 +99,6 @@ def sum_losses(
     return LossSum(float(np.add.accumulate(losses)[-1]), descent)
 
 
-@kernel
-def _adagrad_pass(oracle, data, examples, weights, squares, rate, indices, values):
-    for example in examples:
-        entries, _ = oracle(data, example, weights, 1.0, 0.0, indices, values)
-        for k in range(entries):
-            if values[k] == 0.0:
-                continue
-            squares[indices[k]] += values[k] * values[k]
-            weights[indices[k]] += rate * values[k] / np.sqrt(squares[indices[k]])
-
-
-def maximum_likelihood(problem: Problem, epochs: int, rate: float, seed: int) -> np.ndarray:
-    """Maximum-likelihood weights, float64 [d], by `epochs` passes of AdaGrad (Duchi et al. 2011) in random order.
-
-    For small auxiliary models rather than for components.
-
-    problem: must have a marginal oracle. rate: AdaGrad's learning rate.
-    """
-    weights, squares = np.zeros(problem.dimension), np.zeros(problem.dimension)
-    indices, values = np.zeros(problem.max_gradient_entries, np.int64), np.zeros(problem.max_gradient_entries)
-    rng = np.random.default_rng(seed)
-    for _ in range(epochs):
-        order = rng.permutation(problem.n_examples)
-        call(_adagrad_pass, problem, order, weights, squares, rate, indices, values, kind="marginal")
-    return weights
+def clique_sizes(problem: Problem) -> np.ndarray:
+    """The number of cliques of each example, int64 [n]; of none where the structure does not offer them."""
+    return np.zeros(0, np.int64) if problem.cliques is None else problem.cliques.sizes

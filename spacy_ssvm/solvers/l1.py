@@ -5,17 +5,22 @@ The projected subgradient method keeps w in an L1 ball (equation II.7 and §V.1)
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..growth import extended
 from ..kernels import kernel
-from .dual import CollectingLearner
-from .learner import Field, Learner, Progress
+from . import working_set
+from .certificate import Slacks
+from .dual import collect_planes
+from .learner import NO_EXAMPLES, Learner, Progress
+from .oracle_pass import assert_oracles_are_maximal
 from .parameters import Parameters, require_flag, require_positive
-from .planes import axpy, dot, find_plane, shell_sort
+from .planes import axpy, dot, find_plane, plane_buffer, shell_sort
 from .problem import Problem, call
-from .working_set import NO_PLANE, WorkingSet, plane_dot, read_plane, total_alpha, weighted_sum
+from .state import Field
+from .working_set import NO_PLANE, PLANES, WorkingSet, plane_dot, read_plane, total_alpha, weighted_sum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +95,7 @@ class ProjectedSubgradientLearner(Learner):
 
     def visit(self, examples: np.ndarray) -> None:
         eta = self.parameters.eta0 / self.epoch**0.5
-        self.loss += call(_visit, self.problem, examples, self.w, eta, self.buffer)
+        self.loss += call(_visit, self.problem, examples, self.w, eta, plane_buffer(self.problem.max_plane_entries))
 
     def end_epoch(self) -> None:
         self.w = project_onto_ball(self.w, self.parameters.epsilon)
@@ -99,48 +104,68 @@ class ProjectedSubgradientLearner(Learner):
     def prediction_weights(self) -> np.ndarray:
         return project_onto_ball(self.w, self.parameters.epsilon)
 
-    def progress(self) -> Progress:
-        return Progress(self.loss, None, None, None)
 
-
-class ExtragradientLearner(CollectingLearner):
+class ExtragradientLearner(Learner):
     """‖w‖₁ + C Σ ξ_i as min_{u, v ≥ 0} max_α Σ_j (u_j + v_j) + Σ α (Δ − (u − v)ᵀΔΦ), Σ_y α_i(y) = C with gold.
 
     w = u − v may have any sign; the saddle point as printed has w ≥ 0. At the end of an epoch u, v and α move together.
-    Working sets only grow: when planes with α = 0 were dropped, w oscillated.
+    Working sets only grow: when planes with α = 0 were dropped, w oscillated. The primal objective is that of the w at
+    which the epoch called the oracles.
     """
 
     parameters: Extragradient
-    STATE = (Field("u"), Field("v"), Field("step"))
+    STATE = (PLANES, Field("squares"), Field("u"), Field("v"), Field("step"))
 
     def __init__(self, parameters: Extragradient, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
+        self.planes = working_set.empty(problem.n_examples)
+        self.squares = 0.0
         self.u, self.v = np.maximum(self.w, 0.0), np.maximum(-self.w, 0.0)
         self.step = 1.0
+        self._primal: float | None = None
+        """The primal at the w of the last finished epoch's oracle calls; not part of the state."""
 
-    def _move(self) -> None:
-        here = self._point(self.u, self.v, self.planes, self.w)
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self.squares, self._primal = 0.0, None
+        if self.parameters.check_oracle:
+            assert_oracles_are_maximal(self.problem, self.w, self.planes, self.n_threads)
+
+    def visit(self, examples: np.ndarray) -> None:
+        sums = Slacks(self.loss, self.squares)
+        found = collect_planes(self.problem, self.w, self.planes, examples, sums, n_threads=self.n_threads)
+        self.loss, self.squares = found
+
+    def end_epoch(self) -> None:
+        self._primal = self.progress().primal
+        here = _point(self.u, self.v, self.planes, self.w)
         ahead_planes = self.planes._replace(alpha=self.planes.alpha.copy())
-        ahead = self._point(self.u.copy(), self.v.copy(), ahead_planes, self.w.copy())
+        ahead = _point(self.u.copy(), self.v.copy(), ahead_planes, self.w.copy())
         support = _support(self.u, self.v, self.planes)
         # The working sets have changed: longer steps may be possible.
         C, unit = self.parameters.C, self.problem.unit
         self.step = _approach_saddle(here, ahead, support, 2.0 * self.step, C, unit)
 
-    def _point(self, u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> SaddlePoint:
-        return SaddlePoint(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))
+    def progress(self) -> Progress:
+        primal = self._primal
+        if primal is None:
+            primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
+        return Progress(self.loss, primal, None, working_set.count(self.planes))
 
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self.u, self.v = self.grown(self.u), self.grown(self.v)
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        """Forget dropped examples: w is not a sum over dual variables, and the next epochs move it."""
+        working_set.forget_all(self.planes, dropped)
+        super().change(problem)
+        self.u, self.v = extended(self.u, problem.dimension), extended(self.v, problem.dimension)
+        self.planes = working_set.resized(self.planes, problem.n_examples)
 
-    def remove(self, examples: np.ndarray) -> None:
-        """Forget the examples: w is not a sum over dual variables, and the next epochs move it."""
-        self.forget(examples)
+    def state(self) -> dict[str, Any]:
+        working_set.trim(self.planes)
+        return super().state()
 
-    def _figures(self) -> Progress:
-        primal = float(np.abs(self.w).sum()) + self.parameters.C * self.loss
-        return Progress(self.loss, primal, None, self._count())
+
+def _point(u: np.ndarray, v: np.ndarray, planes: WorkingSet, w: np.ndarray) -> SaddlePoint:
+    return SaddlePoint(u, v, planes, w, np.zeros_like(w), np.zeros_like(planes.alpha))
 
 
 def project_onto_ball(w: np.ndarray, radius: float) -> np.ndarray:
@@ -169,10 +194,8 @@ def _visit(oracle, data, examples, weights, eta, plane):
 STEPS = 100
 """Extragradient steps between two oracle passes, at most."""
 
-
 AT_SADDLE = 1e-20
 """A squared distance ‖z − z̄‖² below which z is a saddle point up to rounding. w is in units of the loss."""
-
 
 CONTRACTION = 0.9
 """Upper bound of step length times local Lipschitz constant of the gradient; below 1 the method converges."""

@@ -14,11 +14,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..growth import extended
 from .gradients import LossSum, sum_losses
-from .learner import Certificate, Field, Learner, Progress
+from .learner import NO_EXAMPLES, Certificate, Learner, Progress
 from .pairs import pair_step
 from .parameters import LossFamily, require_flag, require_positive, require_tolerance, require_whole
 from .problem import Kind, Problem
+from .state import Field
 from .vectors import combination, products
 
 
@@ -54,6 +56,13 @@ class Lbfgs(LossFamily):
         return LbfgsLearner
 
 
+MEMORY = 6
+"""Pairs of a step and the change of ∇P along it that are kept; ten took more time for the same gap."""
+
+SLOPE_REDUCTION = 0.9
+"""A step is long enough when it has reduced the slope to this fraction (Wolfe's second condition)."""
+
+
 class Point(NamedTuple):
     """w, P(w) and ∇P(w)."""
 
@@ -87,6 +96,52 @@ class _Line:
         return self._latest[1]
 
 
+class Curvature:
+    """The last pairs of a step s_k of w and the change y_k of ∇P along it, and the direction that they give."""
+
+    STATE = (Field("steps", of="curvature", shape="md"), Field("changes", of="curvature", shape="md"))
+    """The fields of a learner that has this as its attribute `curvature`."""
+
+    def __init__(self) -> None:
+        self.steps: list[np.ndarray] = []
+        """The steps s_k, float64 [d] each, oldest first."""
+        self.changes: list[np.ndarray] = []
+        """The changes y_k, float64 [d] each."""
+        self._known = np.zeros((0, 0))
+        """The products with each other of s_1, y_1, s_2, y_2, …, float64, as far as they are known; not part of the
+        state."""
+
+    def add(self, step: np.ndarray, change: np.ndarray, n_threads: int) -> None:
+        """Keep a pair if ∇P has risen along it, and as many pairs before it as there is room for."""
+        if not products([step], [change], n_threads)[0, 0] > 0.0:
+            return
+        self.steps, self.changes = [*self.steps, step], [*self.changes, change]
+        if len(self.steps) > MEMORY:
+            self.steps, self.changes, self._known = self.steps[1:], self.changes[1:], self._known[2:, 2:]
+
+    def direction(self, gradient: np.ndarray, n_threads: int) -> np.ndarray:
+        """−H∇P by the two-loop recursion, H₀ = (sᵀy / yᵀy) I of the last pair; at first a step of length 1."""
+        if not self.steps:
+            norm = math.sqrt(products([gradient], [gradient], n_threads)[0, 0])
+            return combination([-1.0 / norm], [gradient], n_threads)
+        pairs = [vector for pair in zip(self.steps, self.changes) for vector in pair]
+        n_known = len(self._known)
+        fresh = products([*pairs[n_known:], gradient], pairs, n_threads)
+        self._known = np.block([[self._known, fresh[:-1, :n_known].T], [fresh[:-1]]])
+        known = np.column_stack([self._known, fresh[-1]])
+        factors, shares = np.zeros(len(pairs) + 1), np.zeros(len(self.steps))
+        factors[-1] = -1.0
+        for k in reversed(range(len(shares))):
+            s, y = 2 * k, 2 * k + 1
+            shares[k] = math.fsum(known[s] * factors) / known[s, y]
+            factors[y] -= shares[k]
+        factors *= known[-2, len(pairs) - 1] / known[-1, len(pairs) - 1]
+        for k in range(len(shares)):
+            s, y = 2 * k, 2 * k + 1
+            factors[s] += shares[k] - math.fsum(known[y] * factors) / known[s, y]
+        return combination(factors.tolist(), [*pairs, gradient], n_threads)
+
+
 class LbfgsLearner(Learner):
     """½‖w‖² + C Σ L_{β,γ} by several iterations of L-BFGS at the end of each epoch.
 
@@ -107,8 +162,7 @@ class LbfgsLearner(Learner):
     STATE = (
         Field("centre", like="w"),
         Field("has_forgotten"),
-        Field("steps"),
-        Field("changes"),
+        *Curvature.STATE,
         Field("s"),
         Field("linear"),
     )
@@ -118,13 +172,7 @@ class LbfgsLearner(Learner):
         self._line_search = _scipy("optimize").line_search
         self.centre = self.w.copy() if parameters.proximal and weights is not None else None
         self.has_forgotten = False
-        self.steps: list[np.ndarray] = []
-        """The last steps s_k of w, float64 [d] each, oldest first."""
-        self.changes: list[np.ndarray] = []
-        """The changes y_k of ∇P along these steps."""
-        self._known = np.zeros((0, 0))
-        """The products with each other of s_1, y_1, s_2, y_2, …, float64, as far as they are known; not part of the
-        state."""
+        self.curvature = Curvature()
         self.s, self.linear = np.zeros(problem.dimension), 0.0
         """The dual point (s, ℓ); at first α = 0 for all structures but the gold ones."""
         self._final: Certificate | None = None
@@ -132,7 +180,7 @@ class LbfgsLearner(Learner):
 
     @property
     def needs(self) -> Kind:
-        return "marginal"
+        return "cliques"
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
@@ -168,56 +216,25 @@ class LbfgsLearner(Learner):
         """One iteration of Liu & Nocedal's algorithm 2.1. None at the optimum, where rounding hides every descent."""
         if not self._regulariser(point.gradient) > 0.0:
             return None
-        direction = self._direction(point.gradient)
+        direction = self.curvature.direction(point.gradient, self.n_threads)
         line = _Line(self._point, point, direction, self.n_threads)
         with warnings.catch_warnings():
             # SciPy warns where it finds no step.
             warnings.simplefilter("ignore")
             step = self._line_search(line.primal, line.slope, np.zeros(1), np.ones(1), c2=SLOPE_REDUCTION)[0]
         if step is None:
-            self._forget_pairs()
+            self.curvature = Curvature()
             return None
         reached = line.point(float(step))
         if step != 1.0:
             self._combination([float(step)], [direction], out=direction)
-        self._add_pair(direction, self._combination([1.0, -1.0], [reached.gradient, point.gradient]))
+        change = self._combination([1.0, -1.0], [reached.gradient, point.gradient])
+        self.curvature.add(direction, change, self.n_threads)
         return reached
-
-    def _add_pair(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Keep a pair if ∇P has risen along it, and as many pairs before it as there is room for."""
-        if not self._products([step], [change])[0, 0] > 0.0:
-            return
-        self.steps, self.changes = [*self.steps, step], [*self.changes, change]
-        if len(self.steps) > MEMORY:
-            self.steps, self.changes, self._known = self.steps[1:], self.changes[1:], self._known[2:, 2:]
-
-    def _direction(self, gradient: np.ndarray) -> np.ndarray:
-        """−H∇P by the two-loop recursion, H₀ = (sᵀy / yᵀy) I of the last pair; at first a step of length 1."""
-        if not self.steps:
-            return self._combination([-1.0 / math.sqrt(self._products([gradient], [gradient])[0, 0])], [gradient])
-        pairs = [vector for pair in zip(self.steps, self.changes) for vector in pair]
-        n_known = len(self._known)
-        fresh = self._products([*pairs[n_known:], gradient], pairs)
-        self._known = np.block([[self._known, fresh[:-1, :n_known].T], [fresh[:-1]]])
-        products = np.column_stack([self._known, fresh[-1]])
-        factors, shares = np.zeros(len(pairs) + 1), np.zeros(len(self.steps))
-        factors[-1] = -1.0
-        for k in reversed(range(len(shares))):
-            s, y = 2 * k, 2 * k + 1
-            shares[k] = math.fsum(products[s] * factors) / products[s, y]
-            factors[y] -= shares[k]
-        factors *= products[-2, len(pairs) - 1] / products[-1, len(pairs) - 1]
-        for k in range(len(shares)):
-            s, y = 2 * k, 2 * k + 1
-            factors[s] += shares[k] - math.fsum(products[y] * factors) / products[s, y]
-        return self._combination(factors.tolist(), [*pairs, gradient])
-
-    def _forget_pairs(self) -> None:
-        self.steps, self.changes, self._known = [], [], np.zeros((0, 0))
 
     def _start_over(self) -> None:
         """Without curvature and dual point: those of another objective."""
-        self._forget_pairs()
+        self.curvature = Curvature()
         self.s, self.linear = np.zeros(self.problem.dimension), 0.0
 
     def progress(self) -> Progress:
@@ -245,34 +262,26 @@ class LbfgsLearner(Learner):
         self._start_over()
         return True
 
-    def extend(self, problem: Problem) -> None:
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        """w stays as it is; the curvature is that of the sum over all examples.
+
+        If dropped examples are not subtracted, w₀ is from now on the current w, in ½‖w − w₀‖² as in equation 11 of
+        Martins et al.
+        """
         # Examples of a saved state that come back are no more than before: the objective is the one that was saved.
         is_same = (problem.n_examples, problem.dimension) == (self.problem.n_examples, self.problem.dimension)
-        super().extend(problem)
+        super().change(problem)
         self._final = None
-        if not is_same:
-            self._start_over()
+        if not subtracts:
+            self.centre, self.has_forgotten = self.w.copy(), True
         if self.centre is not None:
-            self.centre = self.grown(self.centre)
-
-    def remove(self, examples: np.ndarray) -> None:
-        """w stays as it is; the curvature is that of the sum over all examples."""
-        if len(examples):
-            self._final = None
+            self.centre = extended(self.centre, problem.dimension)
+        if not is_same or not subtracts or len(dropped):
             self._start_over()
 
-    def forget(self, examples: np.ndarray) -> None:
-        """From now on w₀ is the current w, in ½‖w − w₀‖² as in equation 11 of Martins et al."""
-        self.centre, self._final, self.has_forgotten = self.w.copy(), None, True
-        self._start_over()
-
-    def check(self) -> None:
-        pairs = [*self.steps, *self.changes]
-        if len(self.steps) != len(self.changes) or any(part.shape != self.w.shape for part in pairs):
-            raise ValueError("its steps and changes are not pairs of vectors like w")
-        self._known = np.zeros((0, 0))
-        if any(self._products([s], [y])[0, 0] <= 0.0 for s, y in zip(self.steps, self.changes)):
-            raise ValueError("its changes are not those of a convex function")
+    def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
+        self.curvature = Curvature()
+        super().restore(state, rng)
 
     def _point(self, w: np.ndarray) -> Point:
         """P(w) and ∇P(w) for w float64 [d]."""
@@ -301,14 +310,6 @@ class LbfgsLearner(Learner):
         self, factors: Sequence[float], vectors: Sequence[np.ndarray], out: np.ndarray | None = None
     ) -> np.ndarray:
         return combination(factors, vectors, self.n_threads, out)
-
-
-MEMORY = 6
-"""Pairs of a step and the change of ∇P along it that are kept; ten took more time for the same gap."""
-
-
-SLOPE_REDUCTION = 0.9
-"""A step is long enough when it has reduced the slope to this fraction (Wolfe's second condition)."""
 
 
 def _scipy(module: str) -> Any:

@@ -1,11 +1,8 @@
 """The interface of all solvers: the methods that the training loop calls, and a learner's state as plain values.
 
-A class lists in `STATE` the attributes that it adds to the state of its base classes. Scratch space and values that
-follow from the problem and the parameters are not part of the state. A learner restored from a state continues exactly
-as the original one does.
+A learner restored from a state continues exactly as the original one does.
 """
 
-import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,69 +10,10 @@ import numpy as np
 
 from ..growth import extended
 from .parameters import Parameters
-from .planes import plane_buffer
 from .problem import Kind, Problem
+from .state import Field, restored, saved
 
-
-class Field(NamedTuple):
-    """An attribute in a learner's state: a number, an array, a list of arrays, or a NamedTuple of arrays.
-
-    name: of the attribute. grows: whether the shapes of its arrays change during learning; if so, the learner's `check`
-    has to validate them. like: for an attribute that may be None, the name of another attribute of the same type and
-    shape.
-    """
-
-    name: str
-    grows: bool = False
-    like: str | None = None
-
-
-def fields_of(kind: type[Any]) -> list[Field]:
-    """All fields of a class, those of its base classes first; a class may redeclare a field of a base class."""
-    declared = [field for base in reversed(kind.__mro__) for field in vars(base).get("STATE", ())]
-    return list({field.name: field for field in declared}.values())
-
-
-def plain(value: Any) -> Any:
-    """The value of a field, with NamedTuples as dicts and NumPy scalars as Python numbers."""
-    if isinstance(value, tuple):
-        return value._asdict()  # type: ignore[attr-defined]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def restored(learner: Any, field: Field, value: Any) -> Any:
-    """Convert a value from a file, which may hold anything, into the learner's attribute.
-
-    Raises:
-        ValueError: the value's type or shape differs from the learner's current attribute, or the value is not finite.
-    """
-    if field.like is not None and value is None:
-        return None
-    current = getattr(learner, field.like or field.name)
-    if isinstance(current, tuple):
-        parts = plain(current)
-        fits = isinstance(value, dict) and set(value) == set(parts)
-        fits = fits and all(_is_array(value[name], part, field.grows) for name, part in parts.items())
-        value = type(current)(**value) if fits else None
-    elif isinstance(current, list):
-        fits = isinstance(value, list) and all(isinstance(part, np.ndarray) and _is_finite(part) for part in value)
-    elif isinstance(current, np.ndarray):
-        fits = _is_array(value, current, field.grows)
-    else:
-        fits = type(value) is type(plain(current)) and math.isfinite(value)
-    if not fits:
-        raise ValueError(f'"{field.name}" of its {type(learner).__name__} is of a wrong type or shape, or not finite')
-    return value
-
-
-def _is_array(value: Any, like: np.ndarray, grows: bool) -> bool:
-    if not isinstance(value, np.ndarray) or value.dtype != like.dtype or value.ndim != like.ndim:
-        return False
-    return (grows or value.shape == like.shape) and _is_finite(value)
-
-
-def _is_finite(array: np.ndarray) -> bool:
-    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+NO_EXAMPLES = np.zeros(0, np.int64)
 
 
 class Progress(NamedTuple):
@@ -121,7 +59,7 @@ class Learner(ABC):
     """A solver working on a problem: its weights, and what it keeps about each example.
 
     parameters: the solver's parameters.
-    problem: the examples to learn from; `extend` replaces it by a larger one.
+    problem: the examples to learn from; `change` replaces it.
     weights: initial weights, float64 [d]; zeros by default.
 
     Raises:
@@ -142,7 +80,6 @@ class Learner(ABC):
         problem.oracles(self.needs)
         self.problem = problem
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
-        self.buffer = plane_buffer(problem.max_entries(self.needs))
         self.loss = 0.0
 
     @property
@@ -166,9 +103,9 @@ class Learner(ABC):
         """The weights to predict with, float64 [d]; callers must not modify them."""
         return self.w
 
-    @abstractmethod
     def progress(self) -> Progress:
-        """Figures since `begin_epoch`, cheap to compute."""
+        """Figures since `begin_epoch`, cheap to compute; those of a solver without objectives by default."""
+        return Progress(self.loss, None, None, None)
 
     def certificate(self) -> Certificate | None:
         """Primal and dual at the current w: one pass over all oracles. None where there is no certificate."""
@@ -185,20 +122,16 @@ class Learner(ABC):
         """
         return False
 
-    def extend(self, problem: Problem) -> None:
-        """Continue with a problem that has more examples or more weights, which are appended."""
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        """Drop all memory of some examples, then continue with a problem to which examples or weights were appended.
+
+        problem: the new problem; the same one if only examples are dropped.
+        dropped: int64, the numbers of examples that change or leave, or have done so in the new problem.
+        subtracts: whether what the dual variables of dropped examples contribute to w is subtracted. Otherwise w stays
+            as it is, and there are no objectives from then on.
+        """
         self.problem = problem
-        self.w = self.grown(self.w)
-        if problem.max_entries(self.needs) > len(self.buffer.indices):
-            self.buffer = plane_buffer(problem.max_entries(self.needs))
-
-    def remove(self, examples: np.ndarray) -> None:
-        """Subtract the contribution of these examples' dual variables from w, and forget them. examples: int64."""
-        return None
-
-    def forget(self, examples: np.ndarray) -> None:
-        """Drop all memory of these examples (int64); w stays as it is."""
-        return None
+        self.w = extended(self.w, problem.dimension)
 
     def state(self) -> dict[str, Any]:
         """The learner's state for `restore`, by name: numbers, arrays, lists and dicts of arrays, and None.
@@ -208,11 +141,7 @@ class Learner(ABC):
         Raises:
             ValueError: a number is not finite, so that `restore` would refuse it.
         """
-        self.compact()
-        state = {field.name: plain(getattr(self, field.name)) for field in fields_of(type(self))}
-        for field in fields_of(type(self)):
-            restored(self, field, state[field.name])
-        return state
+        return saved(self, {"n": self.problem.n_examples, "d": self.problem.dimension})
 
     def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
         """Continue from the state of another learner with the same parameters and problem.
@@ -222,31 +151,9 @@ class Learner(ABC):
         Raises:
             ValueError: this is not a state of such a learner, or not one of this problem.
         """
-        fields = fields_of(type(self))
-        if set(state) != {field.name for field in fields}:
-            raise ValueError("its solver state was saved by another solver")
-        for field in fields:
-            setattr(self, field.name, restored(self, field, state[field.name]))
-        self.check()
-
-    def compact(self) -> None:
-        """Release memory that is not in use; the state stays the same."""
-        return None
-
-    def check(self) -> None:
-        """Check the fields that grow, after they were read from a file.
-
-        Raises:
-            ValueError: the fields do not match each other, or the problem.
-        """
-        return None
-
-    def grown(self, array: np.ndarray) -> np.ndarray:
-        """`array`, float [old d], with zeros appended up to the current dimension.
-
-        Replace the array by the result: both may share memory, as it is reserved ahead, so that few calls copy.
-        """
-        return extended(array, self.problem.dimension)
+        values = restored(self, state, {"n": self.problem.n_examples, "d": self.problem.dimension})
+        for field, value in values.items():
+            setattr(field.owner(self), field.name, value)
 
 
 def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None = None, n_threads: int = 1) -> Learner:

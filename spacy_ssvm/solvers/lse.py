@@ -11,14 +11,16 @@ import numpy as np
 
 from ..kernels import kernel
 from . import working_set
+from .certificate import Slacks
 from .dual import NEGLIGIBLE_GAP, DualLearner
-from .learner import Field, Learner, Progress
+from .learner import NO_EXAMPLES, Certificate, Learner, Progress
 from .oracle_pass import add_slack
-from .parameters import Parameters, TwoLoopParameters
+from .parameters import TwoLoopParameters
 from .planes import dot, find_planes, kbest_buffer, take_plane
 from .problem import Problem
 from .small_qp import smo
-from .working_set import N_PLANES, NO_PLANE, add, is_plane, plane_axpy, plane_dot
+from .state import Field
+from .working_set import N_PLANES, NO_PLANE, WorkingSet, add, is_plane, plane_axpy, plane_dot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,14 @@ class LseCuttingPlane(Lse):
         return LseCuttingPlaneLearner
 
 
+OUTSIDE, GAP = 0, 1
+"""Positions in `figures`: the largest g found outside the working sets; the gap over the working sets, in SDCD summed
+while w moves."""
+
+CUT_REDUCTION = 0.1
+"""The programme over the cuts is solved until its gap is this fraction of the gap before the newest cut."""
+
+
 class LseLearner(DualLearner):
     """½‖w‖² + C Σ_i Σ_y max(0, g_i(y)): dual variables 0 ≤ α ≤ C of all y ∈ V_i; w = w₀ + Σ α ΔΦ.
 
@@ -70,7 +80,7 @@ class LseLearner(DualLearner):
     parameters: Lse
     STATE: ClassVar[tuple[Field, ...]] = (Field("epochs"), Field("figures"))
 
-    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+    def __init__(self, parameters: Lse, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.epochs = 0
         self.figures = np.zeros(2)
@@ -96,8 +106,11 @@ class LseLearner(DualLearner):
 
     def progress(self) -> Progress:
         outside = float(self.figures[OUTSIDE]) if self.parameters.oracle == "outside" else None
-        dual = None if self.has_forgotten else float(self._dual_sums()[0] - self._regulariser(self.w)[1])
-        return Progress(self.loss, None, dual, self._count(), outside)
+        dual = None if self.has_forgotten else self.objectives(self.w, Slacks(0.0, 0.0)).dual
+        return Progress(self.loss, None, dual, working_set.count(self.planes), outside)
+
+    def certificate(self) -> Certificate | None:
+        return None
 
     def done(self) -> bool:
         """Whether the gap over the working sets is within the tolerance: that of the epoch first, then that at w.
@@ -107,11 +120,8 @@ class LseLearner(DualLearner):
         dual, tolerance = self.progress().dual, self.parameters.tolerance
         if dual is None or self.figures[GAP] > tolerance * (dual + self.figures[GAP]):
             return False
-        gap, _ = self._working_gap()
-        return gap <= tolerance * (dual + gap)
-
-    def _working_gap(self) -> tuple[float, float]:
-        return _working_gap(self.planes, self.w, self.parameters.C)
+        gap, _ = _working_gap(self.planes, self.w, self.parameters.C)
+        return bool(gap <= tolerance * (dual + gap))
 
 
 class LseSdcdLearner(LseLearner):
@@ -119,7 +129,7 @@ class LseSdcdLearner(LseLearner):
 
     def visit(self, examples: np.ndarray) -> None:
         outside, unit = self.parameters.oracle == "outside", self.problem.unit
-        self._run(_oracle_pass, examples, self.w, self.parameters.C, outside, unit, self.figures, kind="kbest")
+        self.visit_by(_oracle_pass, examples, self.w, self.parameters.C, outside, unit, self.figures)
 
     def _inner_pass(self, rng: np.random.Generator) -> None:
         _inner_pass(rng.permutation(self.problem.n_examples), self.w, self.parameters.C, self.planes)
@@ -133,10 +143,16 @@ class LseCuttingPlaneLearner(LseLearner):
     dropped as soon as the programme over the cuts sets its α to 0.
     """
 
-    STATE = (Field("w0"), *(Field(name, grows=True) for name in ("cuts", "alpha", "linear", "gram")))
+    STATE = (
+        Field("w0"),
+        Field("cuts", shape="c", end="p", dtype="int64"),
+        Field("alpha", shape="c"),
+        Field("linear", shape="c"),
+        Field("gram", shape="cc"),
+    )
     w0: np.ndarray
 
-    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+    def __init__(self, parameters: Lse, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
         self.w0 = self.w.copy()
         # The first cut is empty; its α is C minus the sum of the others.
@@ -145,7 +161,7 @@ class LseCuttingPlaneLearner(LseLearner):
 
     def visit(self, examples: np.ndarray) -> None:
         outside, unit = self.parameters.oracle == "outside", self.problem.unit
-        self._run(_find_planes, examples, self.w, outside, unit, self.figures, kind="kbest")
+        self.visit_by(_find_planes, examples, self.w, outside, unit, self.figures)
 
     def end_epoch(self) -> None:
         self.figures[GAP] = self._cut()
@@ -155,31 +171,19 @@ class LseCuttingPlaneLearner(LseLearner):
 
     def _cut(self) -> float:
         """Lines 13 to 23, then line 7. Returns the gap over the working sets before the cut: C (Σ_{y ∈ S} g − ξ)."""
-        gap, linear = self._working_gap()
+        gap, linear = _working_gap(self.planes, self.w, self.parameters.C)
         if gap > NEGLIGIBLE_GAP * linear:
             numbers = _numbers(self.planes, np.arange(self.problem.n_examples))
-            self._add(numbers[_violations(self.planes, numbers, self.w) > 0.0])
+            self.cuts.append(numbers[_violations(self.planes, numbers, self.w) > 0.0])
+            row, its_linear = products_of_cut(self.planes, self.cuts, self.cuts[-1], self.w0)
+            self.gram = np.block([[self.gram, row[:-1, None]], [row]])
+            self.alpha, self.linear = np.append(self.alpha, 0.0), np.append(self.linear, its_linear)
             smo(self.gram, self.linear, self.alpha, CUT_REDUCTION * gap)
-            self._keep(np.flatnonzero((self.alpha > 0.0) | (np.arange(len(self.alpha)) == 0)))
+            kept = np.flatnonzero((self.alpha > 0.0) | (np.arange(len(self.alpha)) == 0))
+            self.cuts = [self.cuts[k] for k in kept]
+            self.alpha, self.linear, self.gram = self.alpha[kept], self.linear[kept], self.gram[np.ix_(kept, kept)]
             self._sum()
         return gap
-
-    def _add(self, cut: np.ndarray) -> None:
-        self.cuts.append(cut)
-        row, linear = self._products(cut)
-        self.gram = np.block([[self.gram, row[:-1, None]], [row]])
-        self.alpha, self.linear = np.append(self.alpha, 0.0), np.append(self.linear, linear)
-
-    def _products(self, cut: np.ndarray) -> tuple[np.ndarray, float]:
-        """For p = Σ ΔΦ over a cut: pᵀp′ with the p′ of every cut, float64 [cuts], and Σ Δ − w₀ᵀp."""
-        p = np.zeros_like(self.w)
-        _add_planes(self.planes, cut, p)
-        products = self.planes.loss - _violations(self.planes, np.arange(len(self.planes.loss)), p)
-        return np.array([products[other].sum() for other in self.cuts]), self.planes.loss[cut].sum() - self.w0 @ p
-
-    def _keep(self, kept: np.ndarray) -> None:
-        self.cuts = [self.cuts[k] for k in kept]
-        self.alpha, self.linear, self.gram = self.alpha[kept], self.linear[kept], self.gram[np.ix_(kept, kept)]
 
     def _sum(self) -> None:
         """Set α_i(y) = Σ of the α of the cuts that contain y, and w accordingly."""
@@ -198,45 +202,38 @@ class LseCuttingPlaneLearner(LseLearner):
         self._sum()
         return True
 
-    def _renumber(self, new_numbers: np.ndarray) -> None:
-        self.cuts = [new_numbers[cut] for cut in self.cuts]
-
-    def check(self) -> None:
-        super().check()
-        m = len(self.cuts)
-        if not len(self.alpha) == len(self.linear) == m >= 1 or self.gram.shape != (m, m):
-            raise ValueError("its cuts and their dual variables do not fit together")
-        stored = set(_numbers(self.planes, np.arange(self.problem.n_examples)).tolist())
-        for cut in self.cuts:
-            if cut.dtype != np.int64 or cut.ndim != 1 or not stored.issuperset(cut.tolist()):
-                raise ValueError("a cut has planes that do not exist")
-
-    def remove(self, examples: np.ndarray) -> None:
-        removed = _numbers(self.planes, examples)
-        super().remove(examples)
-        self._remove_from_cuts(removed)
-
-    def forget(self, examples: np.ndarray) -> None:
-        removed = _numbers(self.planes, examples)
-        rest = self.w.copy()
-        working_set.remove_all(self.planes, examples, rest)
-        self.w0 += self.w - rest
-        super().forget(examples)
-        self._remove_from_cuts(removed)
-
-    def _remove_from_cuts(self, removed: np.ndarray) -> None:
-        """Remove planes from all cuts, and recompute the cuts' products."""
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        """Remove the planes of dropped examples from all cuts, and recompute the cuts' products."""
+        removed = _numbers(self.planes, dropped)
+        if not subtracts:
+            rest = self.w.copy()
+            working_set.remove_all(self.planes, dropped, rest)
+            self.w0 += self.w - rest
+        super().change(problem, dropped, subtracts)
+        if not len(dropped):
+            return
         is_kept = np.ones(len(self.planes.next), np.bool_)
         is_kept[removed] = False
         self.cuts = [cut[is_kept[cut]] for cut in self.cuts]
-        products = [self._products(cut) for cut in self.cuts]
+        products = [products_of_cut(self.planes, self.cuts, cut, self.w0) for cut in self.cuts]
         self.gram = np.array([row for row, _ in products])
         self.linear = np.array([linear for _, linear in products])
+        # No other planes are ever dropped, so that the rest of the time these numbers stay.
+        numbers = working_set.trim(self.planes)
+        self.cuts = [numbers[cut] for cut in self.cuts]
 
 
-OUTSIDE, GAP = 0, 1
-"""Positions in `figures`: the largest g found outside the working sets; the gap over the working sets, in SDCD summed
-while w moves."""
+def products_of_cut(
+    planes: WorkingSet, cuts: list[np.ndarray], cut: np.ndarray, w0: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """For p = Σ ΔΦ over a cut: pᵀp′ with the p′ of every cut, float64 [cuts], and Σ Δ − w₀ᵀp.
+
+    cuts, cut: the numbers of their planes, int64. w0: float64 [d].
+    """
+    p = np.zeros_like(w0)
+    _add_planes(planes, cut, p)
+    products = planes.loss - _violations(planes, np.arange(len(planes.loss)), p)
+    return np.array([products[other].sum() for other in cuts]), float(planes.loss[cut].sum() - w0 @ p)
 
 
 MIN_VIOLATION = 1e-9
@@ -365,10 +362,6 @@ def _oracle_pass(oracle, data, examples, weights, C, outside, unit, figures, sum
     for example in examples:
         add_best(oracle, data, example, weights, outside, unit, figures, sums, planes, plane)
         figures[GAP] += _solve(example, weights, C, planes)
-
-
-CUT_REDUCTION = 0.1
-"""The programme over the cuts is solved until its gap is this fraction of the gap before the newest cut."""
 
 
 @kernel

@@ -4,7 +4,6 @@ import numpy as np
 
 from .blocks import EpochResult, EpochSettings, EpochSums, LearningBlock
 from .learner import run_epoch, start
-from .perceptron import AveragedLearner
 from .sparse import difference
 
 
@@ -13,7 +12,6 @@ class MixedBlock(LearningBlock):
 
     def epoch(self, rng: np.random.Generator, settings: EpochSettings, void: np.ndarray) -> EpochResult:
         learner = start(self.parameters, self.problem, self.common)
-        assert isinstance(learner, AveragedLearner)
         run_epoch(learner, rng)
         mean = difference(learner.prediction_weights(), self.common)
         return EpochResult(EpochSums(learner.loss), direction=difference(learner.w, self.common), mean=mean)

@@ -7,13 +7,15 @@ import numpy as np
 
 from ..growth import extended
 from ..kernels import kernel
-from .certificate import GAP_REDUCTION, BatchLearner, slacks
-from .learner import Field, Learner
+from .batch import BatchEpoch
+from .certificate import GAP_REDUCTION, Slacks, is_done, objectives, slacks
+from .learner import NO_EXAMPLES, Certificate, Learner, Progress
 from .oracle_pass import SINGLE_PRECISION, find_all, oracle_failure
 from .parameters import DualParameters, require_whole
 from .planes import axpy, dot
-from .problem import Problem
+from .problem import Passes, Problem
 from .small_qp import smo
+from .state import Field
 from .vectors import nonzero, squared_distance
 
 
@@ -39,7 +41,11 @@ class OneSlack(DualParameters):
         return OneSlackLearner
 
 
-class OneSlackLearner(BatchLearner):
+GOLD = 0
+"""Number of the plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C minus the sum of the others."""
+
+
+class OneSlackLearner(Learner):
     """½‖w‖² + C Σ ξ_i: one plane per epoch, the sum of all examples' planes at one w; w = w₀ + Σ_k α_k ΔΦ_k.
 
     A plane has an entry for each weight that any gold or found structure uses. So there are few but long arrays, with 8
@@ -52,33 +58,70 @@ class OneSlackLearner(BatchLearner):
     """
 
     parameters: OneSlack
-    STATE = (
-        *(Field(name, grows=True) for name in ("indices", "values", "alpha", "losses", "gram", "idle")),
-        *(Field(name) for name in ("w0", "summed", "summed_loss", "seen", "has_forgotten")),
-    )
     w0: np.ndarray
     summed: np.ndarray
     summed_loss: float
+    STATE = (
+        *BatchEpoch.STATE,
+        Field("indices", shape="mk", end="d", dtype="int32"),
+        Field("values", shape="mk", dtype="float32"),
+        Field("alpha", shape="m"),
+        Field("losses", shape="m"),
+        Field("gram", shape="mm"),
+        Field("idle", shape="m"),
+        *(Field(name) for name in ("w0", "summed", "summed_loss", "seen", "has_forgotten")),
+    )
 
     def __init__(self, parameters: OneSlack, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
+        self.batch = BatchEpoch(problem.n_examples)
         self.seen = np.zeros(problem.n_examples, np.bool_)
+        """Which examples may have contributed to the planes."""
         self.has_forgotten = False
+        """Whether planes have been dropped because an example has changed or left."""
         self._start_from(self.w)
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
+        self.batch.begin_epoch()
         if self.parameters.check_oracle:
             self._check_oracle()
         self._clear_sum()
 
-    def _find(self, examples: np.ndarray) -> None:
-        if self.problem.passes is not None:
-            self.summed_loss, self.loss, self.summed = self.problem.passes.planes(self.w)
+    def visit(self, examples: np.ndarray) -> None:
+        new = self.batch.new(examples)
+        if isinstance(self.problem.data, Passes):
+            self.summed_loss, self.loss, self.summed = self.problem.data.planes(self.w)
         else:
             sums = self.summed_loss, self.loss
-            self.summed_loss, self.loss = add_planes(self.problem, self.w, examples, self.summed, *sums, self.n_threads)
-        self.seen[examples] = True
+            self.summed_loss, self.loss = add_planes(self.problem, self.w, new, self.summed, *sums, self.n_threads)
+        self.seen[new] = True
+
+    def end_epoch(self) -> None:
+        if not self.batch.end_epoch(self.progress(), self.problem, self.parameters.tolerance):
+            self._solve()
+
+    def progress(self) -> Progress:
+        """The primal objective is that of the w at which the epoch called the oracles."""
+        found = self._objectives(self.w, Slacks(self.loss, 0.0))
+        dual = None if self.has_forgotten else found.dual
+        return self.batch.exact(Progress(self.loss, found.primal, dual, len(self.alpha) - 1))
+
+    def certificate(self) -> Certificate | None:
+        """Primal and dual at w as recomputed from the planes, as of `DualLearner`."""
+        if self.has_forgotten or not self.problem.exact:
+            return None
+        w = self._summed()
+        return self._objectives(w, slacks(self.problem, w, n_threads=self.n_threads))
+
+    def done(self) -> bool:
+        return is_done(self.progress(), self.certificate, self.parameters.tolerance)
+
+    def _objectives(self, w: np.ndarray, slack_sums: Slacks) -> Certificate:
+        """R(w) = ½‖w − w₀‖²: the planes' losses include w₀ᵀΔΦ."""
+        penalty = squared_distance(w, self.w0, self.n_threads) / 2
+        p, dual_sums = self.parameters, (float(self.alpha @ self.losses), 0.0)
+        return objectives(p.C, p.power, (penalty, penalty), slack_sums, dual_sums)
 
     def retune(self, parameters: Any) -> bool:
         """Keep the dual variables, scaled down to the bounds of the new C; the α of gold is the rest of C."""
@@ -90,34 +133,17 @@ class OneSlackLearner(BatchLearner):
         self.w = self._summed()
         return True
 
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self.w0 = self.grown(self.w0)
-        self.summed = self.grown(self.summed)
-        self.seen = extended(self.seen[: problem.n_examples], problem.n_examples)
-
-    def remove(self, examples: np.ndarray) -> None:
-        super().remove(examples)
-        self.forget(examples)
-
-    def forget(self, examples: np.ndarray) -> None:
-        super().forget(examples)
-        if self.seen[examples].any():
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        """If planes have contributions of dropped examples, w stays as it is, and all planes go."""
+        self.batch.change(problem.n_examples, dropped, subtracts)
+        super().change(problem)
+        if self.seen[dropped].any():
             self.has_forgotten = True
             self.seen[:] = False
             self._start_from(self.w)
-
-    def check(self) -> None:
-        m = len(self.alpha)
-        if not len(self.indices) == len(self.values) == len(self.losses) == len(self.idle) == m >= 1:
-            raise ValueError("its planes and their dual variables do not fit together")
-        if self.gram.shape != (m, m):
-            raise ValueError("its Gram matrix does not fit its planes")
-        for indices, values in zip(self.indices, self.values):
-            if indices.dtype != np.int32 or values.dtype != np.float32 or indices.shape != values.shape:
-                raise ValueError("a plane's indices and values do not fit together")
-            if not ((indices >= 0) & (indices < self.problem.dimension)).all():
-                raise ValueError("a plane has an index out of range")
+        self.w0 = extended(self.w0, problem.dimension)
+        self.summed = extended(self.summed, problem.dimension)
+        self.seen = extended(self.seen[: problem.n_examples], problem.n_examples)
 
     def _start_from(self, weights: np.ndarray) -> None:
         """Set w₀ = weights, and drop all planes but the gold one."""
@@ -131,7 +157,8 @@ class OneSlackLearner(BatchLearner):
         self.summed = np.zeros(len(self.w))
         self.summed_loss = 0.0
 
-    def _solve(self, rng: np.random.Generator) -> None:
+    def _solve(self) -> None:
+        """Add the epoch's plane, solve the programme over all planes, and move w."""
         self._add_plane()
         g = self.losses - self.gram @ self.alpha
         gap = float(self.parameters.C * g.max() - self.alpha @ g)
@@ -173,26 +200,11 @@ class OneSlackLearner(BatchLearner):
         if stored > by_oracles + SINGLE_PRECISION * max(self.problem.unit, by_oracles, float(self.losses.max())):
             raise AssertionError(oracle_failure("the sum of the oracles", by_oracles, stored))
 
-    def _dual_sums(self) -> tuple[float, float]:
-        return float(self.alpha @ self.losses), 0.0
-
     def _summed(self) -> np.ndarray:
         w = self.w0.copy()
         for alpha, indices, values in zip(self.alpha, self.indices, self.values):
             axpy(w, alpha, indices, values, len(indices))
         return w
-
-    def _regulariser(self, w: np.ndarray) -> tuple[float, float]:
-        """½‖w − w₀‖²: the planes' losses include w₀ᵀΔΦ."""
-        penalty = squared_distance(w, self.w0, self.n_threads) / 2
-        return penalty, penalty
-
-    def _count(self) -> int:
-        return len(self.alpha) - 1
-
-
-GOLD = 0
-"""Number of the plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C minus the sum of the others."""
 
 
 @kernel

@@ -81,7 +81,7 @@ def find_all(
         return planes
 
     parts = _parts(examples, PART)
-    yield from zip(parts, worked_ahead(1 if problem.one_thread else n_threads, find, parts, AHEAD))
+    yield from zip(parts, worked_ahead(n_threads if problem.n_named is None else 1, find, parts, AHEAD))
 
 
 def _parts(examples: np.ndarray, size: int) -> list[np.ndarray]:
@@ -104,7 +104,7 @@ def find_violations(problem: Problem, weights: np.ndarray, examples: np.ndarray,
         g: np.ndarray = call(_violations, problem, part, weights, plane_buffer(problem.max_plane_entries))
         return g
 
-    parts = in_threads(1 if problem.one_thread else n_threads, find, _parts(examples, PART_WITHOUT_PLANES))
+    parts = in_threads(n_threads if problem.n_named is None else 1, find, _parts(examples, PART_WITHOUT_PLANES))
     return np.concatenate([np.zeros(0), *parts])
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from .penalty import Penalty
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -77,9 +79,17 @@ class DualParameters(Parameters):
     min_tolerance: ClassVar[float] = 1e-8
     """The smallest positive tolerance: the relative rounding error of gaps, because planes are in single precision."""
 
+    power: ClassVar[Literal[1, 2]] = 1
+    """The power of the slacks: 1 for the L1-loss, 2 for the L2-loss."""
+
     C: float = 0.1
     tolerance: float = 1e-3
     check_oracle: bool = False
+
+    @property
+    def penalty(self) -> Penalty:
+        """Ω in the objective Ω(w) + C Σ ξ_i^power."""
+        return Penalty()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -141,9 +151,9 @@ class LossFamily(Parameters):
         return float(self.beta) < math.inf
 
     @property
-    def oracle(self) -> Literal["max", "marginal"]:
+    def oracle(self) -> Literal["max", "cliques"]:
         """The oracle that evaluates L and its gradient."""
-        return "marginal" if self.is_smooth else "max"
+        return "cliques" if self.is_smooth else "max"
 
 
 def _number(parameters: Parameters, name: str) -> float:

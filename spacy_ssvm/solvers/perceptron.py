@@ -1,13 +1,14 @@
-"""Averaged structured perceptron (Collins 2002; Chang & Yih 2013 §2.1 and §4.3), and averaging for online solvers."""
+"""Averaged structured perceptron (Collins 2002; Chang & Yih 2013 §2.1 and §4.3)."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..kernels import kernel
-from .learner import Field, Learner, Progress
+from .averages import Average, averaged_axpy
+from .learner import NO_EXAMPLES, Learner
 from .parameters import Parameters
-from .planes import axpy, find_plane
+from .planes import find_plane, plane_buffer
 from .problem import Problem, call
 
 
@@ -22,47 +23,27 @@ class Perceptron(Parameters):
         return PerceptronLearner
 
 
-class AveragedLearner(Learner):
-    """A learner that predicts with the mean of w over all visits."""
+class PerceptronLearner(Learner):
+    """w ← w + ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y); it predicts with the mean of w over all visits."""
 
-    STATE = (Field("weighted_steps"), Field("visits"))
+    STATE = Average.STATE
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        # Unlike `zeros_like`, it takes no memory until it is written to.
-        self.weighted_steps = np.zeros(len(self.w))
-        self.visits = 0
-
-    def prediction_weights(self) -> np.ndarray:
-        means, named = np.zeros(len(self.w)), self.problem.named
-        np.divide(named(self.weighted_steps), max(self.visits, 1), out=named(means))
-        np.subtract(named(self.w), named(means), out=named(means))
-        return means
-
-    def progress(self) -> Progress:
-        return Progress(self.loss, None, None, None)
-
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self.weighted_steps = self.grown(self.weighted_steps)
-
-
-class PerceptronLearner(AveragedLearner):
-    """w ← w + ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y)."""
+        self.average = Average(problem)
 
     def visit(self, examples: np.ndarray) -> None:
-        self.loss += call(_visit, self.problem, examples, self.w, self.weighted_steps, self.visits, self.buffer)
-        self.visits += len(examples)
+        average, plane = self.average, plane_buffer(self.problem.max_plane_entries)
+        self.loss += call(_visit, self.problem, examples, self.w, average.weighted_steps, average.visits, plane)
+        average.visits += len(examples)
 
+    def prediction_weights(self) -> np.ndarray:
+        """The mean of w over all visits, float64 [d]."""
+        return self.average.of(self.w, self.problem)
 
-@kernel
-def averaged_axpy(weights, weighted_steps, visits, step, plane, size):
-    """w ← w + step · ΔΦ after `visits` earlier visits, and u ← u + visits · step · ΔΦ; weighted_steps: u.
-
-    With u = Σ_t t · step_t ΔΦ_t, the mean of w over T visits is w − u / T, without a pass over all d weights per visit.
-    """
-    axpy(weights, step, plane.indices, plane.values, size)
-    axpy(weighted_steps, step * visits, plane.indices, plane.values, size)
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        super().change(problem, dropped, subtracts)
+        self.average.change(problem)
 
 
 @kernel

@@ -1,20 +1,21 @@
 """Structured learning problems: the examples of an oracle, and how kernels call it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..growth import appended
 from ..kernels import Float32Array, Float64Array, Int64Array, Signature, fingerprint, signature, specialise
 
-Kind = Literal["max", "marginal", "kbest", "cliques"]
+Kind = Literal["max", "kbest", "cliques"]
 """The kinds of oracle that solvers call."""
 _PLANE = tuple[int, float]
 _SIGNATURES: dict[Kind, Callable[[type], list[Signature]]] = {
     "max": lambda data: [signature(_PLANE, data, int, Float64Array, float, Int64Array, Float64Array)],
-    "marginal": lambda data: [signature(_PLANE, data, int, Float64Array, float, float, Int64Array, Float64Array)],
     "kbest": lambda data: [
         signature(int, data, int, Float64Array, float, int, Int64Array, Float64Array, Int64Array, Float64Array)
     ],
@@ -26,7 +27,6 @@ _SIGNATURES: dict[Kind, Callable[[type], list[Signature]]] = {
 }
 _OFFERS = {
     "max": "the best structure",
-    "marginal": "exact marginals",
     "kbest": "the k best structures, exactly",
     "cliques": "exact marginals",
 }
@@ -67,17 +67,36 @@ class Rates(NamedTuple):
     size: Int64Array
 
 
+class Corrections(NamedTuple):
+    """The facts of a problem that corrections of a loaded component need.
+
+    rates: learning rates of the weights; None where all are 1.
+    initial: (first) → float [d − first], what the weights from number `first` on were before any correction; None where
+        that is 0.
+    with_margin: whether corrections learn from an example that is right, too, until it is so by a margin of its loss.
+    margin: by what part of their loss other structures must be behind for an example to be right; above 0 where the
+        weights are rounded to predict with.
+    """
+
+    rates: Rates | None = None
+    initial: Callable[[int], np.ndarray] | None = None
+    with_margin: bool = False
+    margin: float = 0.0
+
+
+EQUAL_RATES = Corrections()
+"""Of problems that say nothing about corrections."""
+
+
 class Extent(NamedTuple):
     """Bounds for n examples: how much oracles write at most, and what a mistake costs at least.
 
-    plane_entries: int64 [n], as in `Problem`; max_plane_entries: the largest. clique_sizes: int64 [n], as in `Cliques`.
-    max_gradient_entries: as in `Problem`. min_cost: the smallest positive cost of a single mistake, ∞ if there is none.
+    plane_entries: int64 [n], as in `Problem`. clique_sizes: int64 [n], as in `Cliques`. min_cost: the smallest positive
+    cost of a single mistake, ∞ if there is none.
     """
 
     plane_entries: np.ndarray
-    max_plane_entries: int
     clique_sizes: np.ndarray
-    max_gradient_entries: int
     min_cost: float
 
     @property
@@ -89,22 +108,23 @@ class Extent(NamedTuple):
         """The extent of these examples and more, which are appended: memory is shared."""
         return Extent(
             appended(self.plane_entries, more.plane_entries),
-            max(self.max_plane_entries, more.max_plane_entries),
             appended(self.clique_sizes, more.clique_sizes),
-            max(self.max_gradient_entries, more.max_gradient_entries),
             min(self.min_cost, more.min_cost),
         )
 
 
-class Passes(Protocol):
-    """Passes over examples that lie elsewhere: sums over all of them at one w, float64 [d]."""
+class Passes(ABC):
+    """Passes over examples that lie elsewhere, as `Problem.data`: sums over all of them at one w, float64 [d]."""
 
+    @abstractmethod
     def losses(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Σ_i L_{β,γ} and −Σ_i ∇L_{β,γ}, float64 [d], as `gradients.sum_losses`; β and γ are those of the solver."""
 
+    @abstractmethod
     def planes(self, weights: np.ndarray) -> tuple[float, float, np.ndarray]:
         """Σ Δ_i and Σ ξ_i of the planes that the max-oracles find, as far as they are violated, and Σ ΔΦ_i."""
 
+    @abstractmethod
     def slacks(self, weights: np.ndarray) -> tuple[float, float]:
         """Σ ξ_i and Σ ξ_i²."""
 
@@ -114,37 +134,26 @@ class Problem:
     """A structured learning problem.
 
     Oracles are kernels that write (index, value) pairs; indices are below d and may repeat. They write to nothing else,
-    so several threads may call them at once, unless the problem is for one thread.
+    so several threads may call them at once, unless they number weights by use.
 
-    data: NamedTuple that the oracles read, whose fields all have annotations that `kernels` knows, such as arrays.
+    data: NamedTuple that the oracles read, whose fields all have annotations that `kernels` knows, such as arrays; or
+        `Passes`, if the examples lie elsewhere: then only solvers that ask for such sums can learn from them.
     max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss). It
         writes ΔΦ_i(ŷ) = Φ(x_i, y_i) − Φ(x_i, ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), and returns Δ.
-        None where only marginals are learnt from.
     n_examples: n. dimension: d, below 2³¹. plane_entries: int64 [n], upper bounds of the numbers of pairs that the
         max-oracle writes.
-    marginal_oracle: (data, example, weights, beta, gamma, indices, values) → (entries, loss), or None where marginals
-        are not exact. It writes −∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))), and
-        returns L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))) (Martins et al. 2010, equation 4).
     cliques: None where marginals are not exact.
-    max_gradient_entries: upper bound of the number of pairs the marginal oracle writes.
-    exact: whether the max-oracle always finds the maximum; if not, no objective and no gap is reliable.
     kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values) →
         count, or None where the k best are not exact. It writes the planes of the k structures of largest
         wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at
         starts[j] … starts[j + 1] − 1; count is the number of planes.
-    rates: learning rates of the weights in corrections; None where all are 1.
-    initial: (first) → float [d − first], what the weights from number `first` on were before any correction; None where
-        that is 0.
-    with_margin: whether corrections learn from an example that is right, too, until it is so by a margin of its loss.
-    margin: by what part of their loss other structures must be behind for an example to be right in corrections; above
-        0 where the weights are rounded to predict with.
-    one_thread: whether oracles write to `data`, so that they must be called in one thread.
-    n_named: how many of the first weights oracles may have named in their pairs so far: all others have never changed.
-        None where these are all.
-    passes: of the examples, if they lie elsewhere; then only solvers that ask for such sums can learn from them.
+    exact: whether the max-oracle always finds the maximum; if not, no objective and no gap is reliable.
+    corrections: what corrections of a loaded component need.
     unit: the unit of the loss, the smallest positive cost of a single mistake. What solvers neglect, in g or in the
         loss, is a small fraction of it, so that a problem whose costs are scaled is solved just as precisely.
-    max_plane_entries: the largest of `plane_entries`; found among them if it is not given.
+    n_named: where oracles number weights by use, how many of the first weights they may have named in their pairs so
+        far: all others have never changed. Such oracles write to `data`, and must be called in one thread. None where
+        weights have fixed numbers.
 
     Raises:
         ValueError: d is 2³¹ or more.
@@ -155,28 +164,23 @@ class Problem:
     n_examples: int
     dimension: int
     plane_entries: np.ndarray
-    marginal_oracle: Any = None
-    max_gradient_entries: int = 0
     cliques: Cliques | None = None
     kbest_oracle: Any = None
     exact: bool = True
-    rates: Rates | None = None
-    initial: Callable[[int], np.ndarray] | None = None
-    with_margin: bool = False
-    margin: float = 0.0
-    one_thread: bool = False
-    n_named: Callable[[], int] | None = None
-    passes: Passes | None = None
+    corrections: Corrections = EQUAL_RATES
     unit: float = 1.0
-    max_plane_entries: int = -1
+    n_named: Callable[[], int] | None = None
 
     def __post_init__(self) -> None:
-        if self.max_plane_entries < 0:
-            object.__setattr__(self, "max_plane_entries", int(self.plane_entries.max(initial=0)))
         if self.dimension >= 2**31:
             raise ValueError(
                 f"{self.dimension:,} weights are more than this package can index (2³¹): use fewer or hashed features"
             )
+
+    @cached_property
+    def max_plane_entries(self) -> int:
+        """The largest of `plane_entries`."""
+        return int(self.plane_entries.max(initial=0))
 
     def named(self, vector: np.ndarray) -> np.ndarray:
         """The part of a vector, [d], that oracles may have named: to read the rest, zeros, would take time."""
@@ -188,19 +192,17 @@ class Problem:
         Raises:
             ValueError: the structure does not offer it.
         """
+        if isinstance(self.data, Passes):
+            return []
         if kind == "cliques" and self.cliques is not None:
             return list(self.cliques[1:])
-        kernel = {"max": self.max_oracle, "marginal": self.marginal_oracle, "kbest": self.kbest_oracle}.get(kind)
+        kernel = {"max": self.max_oracle, "kbest": self.kbest_oracle}.get(kind)
         if kernel is None:
             raise ValueError(
                 f"this solver needs {_OFFERS[kind]}, which the model's structure does not offer: choose another "
                 "solver, or a model with order = 1"
             )
         return [kernel]
-
-    def max_entries(self, kind: Kind) -> int:
-        """An upper bound of the number of pairs that this kind of oracle writes for one plane or gradient."""
-        return self.max_gradient_entries if kind == "marginal" else self.max_plane_entries
 
 
 def min_cost(costs: np.ndarray) -> float:

@@ -5,21 +5,22 @@ proximal variants add costs ν and µ for moving β and α.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..growth import extended
 from ..kernels import kernel
-from . import working_set
-from .certificate import CertifiedLearner, Slacks
-from .dual import CollectingLearner, DualLearner
-from .learner import Field, Learner, Progress
+from .certificate import Slacks
+from .dual import DualLearner, collect_planes
+from .learner import NO_EXAMPLES, Learner, Progress
 from .oracle_pass import add_if_violated
 from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
 from .parameters import DualParameters, require_flag, require_not_negative, require_positive
+from .penalty import Penalty, shrink, soft
 from .planes import squared_norm
 from .problem import Problem
-from .vectors import squared_distance
+from .state import Field, Sizes
 from .working_set import NO_PLANE, drop_inactive, plane_dot, total_alpha
 
 
@@ -56,6 +57,10 @@ class Sap(DualParameters):
         """For the sequential algorithm without costs of moving."""
         return None if self.batch or self.nu or self.mu else "dual"
 
+    @property
+    def penalty(self) -> Penalty:
+        return Penalty(self.rho1, self.rho2)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         require_not_negative(self, "rho1")
@@ -82,7 +87,28 @@ class Box(NamedTuple):
     size: np.ndarray
 
 
-class SapLearner(DualLearner, CertifiedLearner):
+def box_at_best(s: np.ndarray, rho1: float) -> Box:
+    """β = clip(s, ±ρ₁), which does not change until s does; s: float64 [d]."""
+    d = len(s)
+    return Box(np.clip(s, -rho1, rho1), np.zeros(d, np.int32), np.zeros(d, np.bool_), np.zeros(1, np.int64))
+
+
+def check_box(box: Box, sizes: Sizes) -> None:
+    """Check a box that was read from a file, so that no coordinate is out of range, or moves twice.
+
+    Raises:
+        ValueError: the moving coordinates are not those that are marked, or not coordinates of w.
+    """
+    size, moving, d = int(box.size[0]) if len(box.size) == 1 else -1, box.moving, sizes["d"]
+    if not len(box.beta) == len(moving) == len(box.moves) == d or not 0 <= size <= d:
+        raise ValueError("its moving coordinates are not those of w")
+    if not ((moving >= 0) & (moving < d)).all():
+        raise ValueError("its moving coordinates are out of range")
+    if size != int(box.moves.sum()) or len(np.unique(moving[:size])) != size:
+        raise ValueError("its moving coordinates are not those that are marked")
+
+
+class SapLearner(DualLearner):
     """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: pair steps on α with the best β; s = Σ α ΔΦ, w = (s − β)/ρ₂ = soft(s, ρ₁)/ρ₂."""
 
     parameters: Sap
@@ -90,22 +116,15 @@ class SapLearner(DualLearner, CertifiedLearner):
 
     def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.s = self._dual_point(self.w)
+        self.s = parameters.penalty.point(self.w)
 
     def visit(self, examples: np.ndarray) -> None:
         p, settings = self.parameters, (self.problem.unit, self.keeps_planes, difference_buffer(self.problem))
-        self._run(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, *settings)
+        self.visit_by(_visit, examples, self.s, self.w, p.C, p.rho1, p.rho2, *settings)
 
-    def retune(self, parameters: Any) -> bool:
-        """The dual variables are feasible for any ρ₁ and ρ₂."""
-        if not super().retune(parameters):
-            return False
-        self.s, self.w = self.w, self._summed()
-        return True
-
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        self.s = self.grown(self.s)
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        super().change(problem, dropped, subtracts)
+        self.s = extended(self.s, problem.dimension)
 
     @property
     def point(self) -> np.ndarray:
@@ -115,23 +134,6 @@ class SapLearner(DualLearner, CertifiedLearner):
         super().move_to(point)
         shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
 
-    def remove(self, examples: np.ndarray) -> None:
-        working_set.remove_all(self.planes, examples, self.s)
-        shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
-
-    def _dual_point(self, w: np.ndarray) -> np.ndarray:
-        return np.asarray(self.parameters.rho2 * w + self.parameters.rho1 * np.sign(w))
-
-    def _summed(self) -> np.ndarray:
-        s, w = self._dual_sum(), np.zeros_like(self.w)
-        shrink(s, w, self.parameters.rho1, self.parameters.rho2)
-        return w
-
-    def _penalty(self, w: np.ndarray) -> tuple[float, float]:
-        """The conjugate is (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂, without ρ₁‖w‖₁."""
-        square = self.parameters.rho2 / 2 * squared_distance(w, n_threads=self.n_threads)
-        return self.parameters.rho1 * float(np.abs(w).sum()) + square, square
-
 
 class ProximalSapLearner(SapLearner):
     """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at cost µ with β fixed, then β moves at cost ν with α fixed.
@@ -139,95 +141,80 @@ class ProximalSapLearner(SapLearner):
     The oracle uses w = (s − β)/ρ₂; predictions, figures and certificates use soft(s, ρ₁)/ρ₂, the w of the best β.
     """
 
-    STATE = (Field("box"),)
+    STATE = (Field("box", check=check_box),)
 
     def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self._start_from_best()
-
-    def _start_from_best(self) -> None:
-        p = self.parameters
-        self.nu, self.mu = p.C * p.nu, p.mu / p.C
-        """The costs for dual variables that sum to C; the paper's sum to 1."""
-        self.box = box_at_best(self.s, p.rho1)
+        self.box = box_at_best(self.s, parameters.rho1)
 
     def visit(self, examples: np.ndarray) -> None:
         p = self.parameters
-        state = (self.s, self.w, p.C, p.rho1, p.rho2, self.nu, self.mu, self.problem.unit, self.box)
-        self._run(_visit_proximal, examples, *state, difference_buffer(self.problem))
+        state = self.s, self.w, p.C, p.rho1, p.rho2, *_costs(p), self.problem.unit, self.box
+        self.visit_by(_visit_proximal, examples, *state, difference_buffer(self.problem))
 
     def prediction_weights(self) -> np.ndarray:
         w = np.zeros_like(self.s)
         shrink(self.s, w, self.parameters.rho1, self.parameters.rho2)
         return w
 
-    def retune(self, parameters: Any) -> bool:
-        if not super().retune(parameters):
-            return False
-        self._start_from_best()
-        return True
-
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
-        grown = box_at_best(np.zeros_like(self.s), self.parameters.rho1)
-        for old, new in zip(self.box, grown):
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        super().change(problem, dropped, subtracts)
+        before, self.box = self.box, box_at_best(np.zeros_like(self.s), self.parameters.rho1)
+        for old, new in zip(before, self.box):
             new[: len(old)] = old
-        self.box = grown
+        if subtracts and len(dropped):
+            self.box = box_at_best(self.s, self.parameters.rho1)
 
-    def check(self) -> None:
-        super().check()
-        size, moving = int(self.box.size[0]), self.box.moving
-        if not (0 <= size <= len(moving) and ((moving >= 0) & (moving < len(self.s))).all()):
-            raise ValueError("its moving coordinates are out of range")
-        if size != int(self.box.moves.sum()) or len(np.unique(moving[:size])) != size:
-            raise ValueError("its moving coordinates are not those that are marked")
-
-    def remove(self, examples: np.ndarray) -> None:
-        """β is then the best one for the remaining examples."""
-        super().remove(examples)
-        self._start_from_best()
+    def move_to(self, point: np.ndarray) -> None:
+        """Continue from another dual point, with the best β."""
+        super().move_to(point)
+        self.box = box_at_best(self.s, self.parameters.rho1)
 
 
-class BatchSapLearner(CollectingLearner, ProximalSapLearner):
+def _costs(parameters: Sap) -> tuple[float, float]:
+    """ν and µ for dual variables that sum to C; the paper's sum to 1."""
+    return parameters.C * parameters.nu, parameters.mu / parameters.C
+
+
+class BatchSapLearner(ProximalSapLearner):
     """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: at the end of an epoch all α move, then β, once.
 
     The primal objective is that of w = (s − β)/ρ₂, at which the epoch called the oracles.
     """
 
-    def _move(self) -> None:
-        p, unit = self.parameters, self.problem.unit
-        direction = difference_buffer(self.problem)
-        _solve_all_alpha(self.s, self.w, p.C, p.rho2, self.mu, unit, self.box, direction, self.planes)
-        move_beta(self.s, self.w, p.rho1, p.rho2, self.nu, self.box)
+    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self._primal: float | None = None
+        """The primal at the w of the last finished epoch's oracle calls; not part of the state."""
 
-    def _figures(self) -> Progress:
-        primal = self._primal_objective(self._regulariser(self.w)[0], Slacks(self.loss, self.squares))
-        return ProximalSapLearner.progress(self)._replace(primal=primal)
+    def begin_epoch(self, rng: np.random.Generator) -> None:
+        super().begin_epoch(rng)
+        self._primal = None
+
+    def visit(self, examples: np.ndarray) -> None:
+        sums = Slacks(self.loss, self.squares)
+        found = collect_planes(self.problem, self.w, self.planes, examples, sums, n_threads=self.n_threads)
+        self.loss, self.squares = found
+
+    def end_epoch(self) -> None:
+        self._primal = self.progress().primal
+        p, unit, direction = self.parameters, self.problem.unit, difference_buffer(self.problem)
+        nu, mu = _costs(p)
+        _solve_all_alpha(self.s, self.w, p.C, p.rho2, mu, unit, self.box, direction, self.planes)
+        move_beta(self.s, self.w, p.rho1, p.rho2, nu, self.box)
+
+    def progress(self) -> Progress:
+        primal = self._primal
+        if primal is None:
+            primal = self.objectives(self.w, Slacks(self.loss, self.squares)).primal
+        return super().progress()._replace(primal=primal)
 
 
 LINE_STEPS = 30
 """Newton steps for one pair, at most. Where rounding prevents convergence, the step found does not lower D."""
 
-
 NEGLIGIBLE_SLOPE = 1e-12
 """A derivative of D by the step of a pair, in units of the loss, at which the step is the best one up to rounding."""
-
-
-@kernel
-def _soft(s, rho1, rho2):
-    """soft(s, ρ₁)/ρ₂ = (s − β)/ρ₂ for the best β = clip(s, ±ρ₁)."""
-    if s > rho1:
-        return (s - rho1) / rho2
-    if s < -rho1:
-        return (s + rho1) / rho2
-    return 0.0
-
-
-@kernel
-def shrink(s, weights, rho1, rho2):
-    """weights ← soft(s, ρ₁)/ρ₂."""
-    for k in range(len(s)):
-        weights[k] = _soft(s[k], rho1, rho2)
 
 
 @kernel
@@ -236,7 +223,7 @@ def _slope(s, step, rho1, rho2, direction, size, loss):
     slope, curvature = loss, 0.0
     for k in range(size):
         value = direction.values[k]
-        weight = _soft(s[direction.indices[k]] + step * value, rho1, rho2)
+        weight = soft(s[direction.indices[k]] + step * value, rho1, rho2)
         slope -= value * weight
         if weight != 0.0:
             curvature += value * value / rho2
@@ -283,7 +270,7 @@ def _solve(example, s, weights, C, rho1, rho2, unit, planes, direction):
         for k in range(size):
             index = direction.indices[k]
             s[index] += step * direction.values[k]
-            weights[index] = _soft(s[index], rho1, rho2)
+            weights[index] = soft(s[index], rho1, rho2)
 
 
 @kernel
@@ -298,12 +285,6 @@ def _visit(oracle, data, examples, s, weights, C, rho1, rho2, unit, keeps, direc
 
 ALPHA_PASSES = 20
 """Passes over the working sets in one α-problem of a batch, at most: the next β changes the best α anyway."""
-
-
-def box_at_best(s: np.ndarray, rho1: float) -> Box:
-    """β = clip(s, ±ρ₁), which does not change until s does; s: float64 [d]."""
-    d = len(s)
-    return Box(np.clip(s, -rho1, rho1), np.zeros(d, np.int32), np.zeros(d, np.bool_), np.zeros(1, np.int64))
 
 
 @kernel

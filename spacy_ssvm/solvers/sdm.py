@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels import kernel
-from .certificate import CertifiedLearner
 from .dual import DualLearner
-from .learner import Field, Learner
+from .learner import Learner
 from .oracle_pass import add_if_violated
 from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
 from .parameters import TwoLoopParameters
 from .planes import axpy, squared_norm
 from .problem import Problem
+from .state import Field
 from .working_set import NO_PLANE, drop_inactive, total_alpha
 
 
@@ -27,7 +27,7 @@ class Sdm(TwoLoopParameters):
         return SdmLearner
 
 
-class SdmLearner(DualLearner, CertifiedLearner):
+class SdmLearner(DualLearner):
     """½‖w‖² + C Σ ξ_i by pair steps on α, w = Σ α ΔΦ; after κ₁ epochs, κ₂ − 1 inner passes before each oracle pass."""
 
     parameters: Sdm
@@ -47,7 +47,7 @@ class SdmLearner(DualLearner, CertifiedLearner):
 
     def visit(self, examples: np.ndarray) -> None:
         settings = self.parameters.C, self.problem.unit, self.keeps_planes, difference_buffer(self.problem)
-        self._run(_oracle_pass, examples, self.w, *settings)
+        self.visit_by(_oracle_pass, examples, self.w, *settings)
 
 
 @kernel

@@ -7,11 +7,12 @@ import numpy as np
 
 from ..kernels import kernel
 from .certificate import slacks
-from .gradients import sum_losses
-from .learner import Field, Learner, Progress
+from .gradients import clique_buffer, clique_sizes, find_gradient, sum_losses
+from .learner import NO_EXAMPLES, Learner, Progress
 from .parameters import LossFamily, require_positive
-from .planes import axpy, dot, find_plane
+from .planes import axpy, dot, find_plane, plane_buffer
 from .problem import Kind, Problem, call
+from .state import Field
 from .vectors import squared_distance
 
 
@@ -45,6 +46,13 @@ class Sgd(LossFamily):
     @property
     def learner(self) -> type[Learner]:
         return SgdLearner
+
+
+CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
+"""Initial learning rates to choose from."""
+
+SAMPLE = 1000
+"""Number of examples, at most, on which the candidates are compared."""
 
 
 class StepSchedule(NamedTuple):
@@ -91,8 +99,8 @@ class SgdLearner(Learner):
         norm = self.scale**2 * squared_distance(self.w, n_threads=self.n_threads)
         return Progress(self.loss, norm / 2 + self.parameters.C * self.loss, None, None)
 
-    def extend(self, problem: Problem) -> None:
-        super().extend(problem)
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        super().change(problem, dropped, subtracts)
         self.n = max(self.n, problem.n_examples)
 
     def _run(
@@ -111,8 +119,9 @@ class SgdLearner(Learner):
             schedule = StepSchedule(eta0, eta0, p.C * n if p.schedule == "bottou" else p.C, 0.75, p.C * n)
         shared = (examples, v, scale, step, schedule)
         if p.is_smooth:
-            return call(_visit_smooth, self.problem, *shared, p.beta, p.gamma, self.buffer, kind="marginal")
-        return call(_visit_hinge, self.problem, *shared, p.gamma, self.buffer)
+            smooth = p.beta, p.gamma, clique_sizes(self.problem)
+            return call(_visit_smooth, self.problem, *shared, *smooth, kind="cliques")
+        return call(_visit_hinge, self.problem, *shared, p.gamma, plane_buffer(self.problem.max_plane_entries))
 
     def _primal(self, w: np.ndarray, examples: np.ndarray) -> float:
         """½‖w‖² + C Σ L over the given examples (int64)."""
@@ -137,34 +146,29 @@ class SgdLearner(Learner):
         return primals
 
 
-CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
-"""Initial learning rates to choose from."""
-
-
-SAMPLE = 1000
-"""Number of examples, at most, on which the candidates are compared."""
-
-
 @kernel
-def _descend(v, scale, step, schedule, plane, size):
-    """w ← (1 − η/(Cl)) w − η ∇L for w = scale · v, so that shrinking w takes O(1). Returns the new scale."""
+def _shrink(v, scale, step, schedule):
+    """w ← (1 − η/(Cl)) w for w = scale · v, in O(1). Returns the new scale, and η over the new scale."""
     eta = schedule.eta0 / (1.0 + schedule.rate * step / schedule.decay) ** schedule.power
     scale *= 1.0 - eta / schedule.shrinkage
     if scale < 1e-9:
         v *= scale
         scale = 1.0
-    axpy(v, eta / scale, plane.indices, plane.values, size)
-    return scale
+    return scale, eta / scale
 
 
 @kernel
-def _visit_smooth(oracle, data, examples, v, scale, step, schedule, beta, gamma, plane):
+def _visit_smooth(score, infer, move, data, examples, v, scale, step, schedule, beta, gamma, sizes):
     """L_{β,γ}(w) is scale times L_{β·scale, γ/scale}(v), and has the same gradient."""
-    total = 0.0
+    buffer, total = clique_buffer(sizes, examples), 0.0
     for example in examples:
-        entries, loss = oracle(data, example, v, beta * scale, gamma / scale, plane.indices, plane.values)
+        size, its_beta, its_gamma = sizes[example], beta * scale, gamma / scale
+        _, descent, loss = find_gradient(score, infer, data, example, v, its_beta, its_gamma, size, buffer)
         total += scale * loss
-        scale = _descend(v, scale, step, schedule, plane, entries)
+        scale, rate = _shrink(v, scale, step, schedule)
+        for k in range(size):
+            descent[k] *= rate
+        move(data, example, v, descent)
         step += 1
     return total, scale, step
 
@@ -176,7 +180,8 @@ def _visit_hinge(oracle, data, examples, v, scale, step, schedule, gamma, plane)
     for example in examples:
         size, loss = find_plane(oracle, data, example, v, gamma / scale, plane)
         total += max(0.0, gamma * loss - scale * dot(v, plane.indices, plane.values, size))
-        scale = _descend(v, scale, step, schedule, plane, size)
+        scale, rate = _shrink(v, scale, step, schedule)
+        axpy(v, rate, plane.indices, plane.values, size)
         step += 1
     return total, scale, step
 

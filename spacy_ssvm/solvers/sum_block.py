@@ -92,7 +92,7 @@ class SumBlock(Block, ABC):
 class LossBlock(SumBlock):
     """Σ L_{β,γ}, and −Σ ∇L_{β,γ}."""
 
-    needs = "marginal"
+    needs = "cliques"
 
     def sum(self, weights: np.ndarray, examples: np.ndarray) -> PassSum:
         p = self.parameters

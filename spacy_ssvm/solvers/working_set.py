@@ -12,6 +12,10 @@ import numpy as np
 
 from ..growth import appended
 from ..kernels import kernel
+from .state import Field, Sizes
+
+PLANES = Field("planes", check=lambda planes, sizes: check(planes, sizes))
+"""The field of working sets in a learner's state, which `trim` has to be called for."""
 
 NO_PLANE = -1
 """No plane: the end of an example's list."""
@@ -129,35 +133,35 @@ def count(planes: WorkingSet) -> int:
     return int(planes.counts[N_PLANES] - planes.counts[N_DROPPED])
 
 
-def check(planes: WorkingSet, n_examples: int, dimension: int) -> None:
+def check(planes: WorkingSet, sizes: Sizes) -> None:
     """Check working sets that were read from a file, so that no kernel can leave the arrays' bounds or loop for ever.
+
+    sizes: of the problem, "n" and "d"; "p", the number of planes, is added.
 
     Raises:
         ValueError: an array has a wrong length, an index is out of range, or two lists share a plane.
     """
     n_planes, n_dropped, n_codes, n_codes_dropped = map(int, planes.counts) if len(planes.counts) == 4 else (-1,) * 4
     columns = (planes.next, planes.alpha, planes.loss, planes.norm, planes.begin, planes.size)
-    _require(len(planes.head) == n_examples, "does not have one list of planes for each example")
-    _require(len({*map(len, columns)}) == 1, "has planes with missing figures")
-    _require(0 <= n_dropped <= n_planes <= len(planes.next), "counts more planes than there are")
-    _require(0 <= n_codes_dropped <= n_codes <= len(planes.codes), "counts more entries than there are")
-    following, begin, size = (column[:n_planes] for column in (planes.next, planes.begin, planes.size))
-    links = np.concatenate([planes.head, following])
+    _require(len(planes.head) == sizes["n"], "does not have one list of planes for each example")
+    _require({*map(len, columns)} == {n_planes} and n_dropped == 0, "does not have the planes that it counts")
+    _require(len(planes.codes) == n_codes and n_codes_dropped == 0, "does not have the entries that it counts")
+    links = np.concatenate([planes.head, planes.next])
     links = links[links != NO_PLANE]
     _require(bool(((links >= 0) & (links < n_planes)).all()), "links to planes that do not exist")
-    _require(len(np.unique(links)) == len(links), "has a plane in two lists")
-    _require(bool(((begin >= 0) & (size >= 0) & (begin <= n_codes - size)).all()), "has a plane beyond its entries")
-    _require(bool((planes.alpha[:n_planes] >= 0).all()), "has a negative dual variable")
-    # No two links lead to the same plane, so every list that starts at a head ends.
+    # So many links to different planes, none of which can be part of a circle if every list starts at a head.
+    _require(len(np.unique(links)) == len(links) == n_planes, "does not have each plane in one list")
+    within = (planes.begin >= 0) & (planes.size >= 0) & (planes.begin <= n_codes - planes.size)
+    _require(bool(within.all()), "has a plane beyond its entries")
+    _require(bool((planes.alpha >= 0).all()), "has a negative dual variable")
     listed, current = 0, planes.head[planes.head != NO_PLANE]
-    listed_codes = 0
     while len(current):
-        listed, listed_codes = listed + len(current), listed_codes + int(planes.size[current].sum())
-        _require(_are_within(planes, current, dimension), "has an index beyond the weights")
+        listed += len(current)
+        _require(_are_within(planes, current, sizes["d"]), "has an index beyond the weights")
         current = planes.next[current]
         current = current[current != NO_PLANE]
-    complete = listed == n_planes - n_dropped and listed_codes == n_codes - n_codes_dropped
-    _require(complete, "has counts that differ from its lists")
+    _require(listed == n_planes, "has planes in a circle")
+    sizes["p"] = n_planes
 
 
 def _require(holds: bool, complaint: str) -> None:

@@ -6,9 +6,7 @@ import numpy as np
 
 from ..features.columns import Columns
 from ..models.protocol import DataSet, Pruned
-from ..models.tree.candidates import ArcFirstPass, ranking
-from ..models.tree.oracles import ranking_problem
-from ..solvers.gradients import sum_losses
+from ..models.tree.candidates import ArcFirstPass, ranking, ranking_losses
 from ..structures.tree.parts import UNKNOWN
 
 MAX_STEPS = 10
@@ -34,8 +32,8 @@ def admitting(first_pass: ArcFirstPass, columns: Columns, heads: np.ndarray) -> 
         if not missing.any():
             break
         dropped = np.where(missing, heads, UNKNOWN)
-        problem = ranking_problem(ranking(first_pass.program, first_pass.bits, columns, dropped))
-        loss, descent = sum_losses(problem, first_pass.weights.astype(np.float64), beta=1.0, gamma=0.0)
+        data = ranking(first_pass.program, first_pass.bits, columns, dropped)
+        loss, descent = ranking_losses(data, first_pass.weights.astype(np.float64))
         step = loss / 2 / (descent @ descent)
         first_pass = replace(first_pass, weights=(first_pass.weights + step * descent).astype(np.float32))
     return first_pass

@@ -13,9 +13,7 @@ from ..features.document import links
 from ..models.chain.first_pass import LabelExamples, LearntLabels
 from ..models.chain.weights import in_use
 from ..models.protocol import StructuredModel, TwoPasses
-from ..models.tree.candidates import BITS, HeadExamples, ranking
-from ..models.tree.oracles import ranking_problem
-from ..solvers.gradients import maximum_likelihood
+from ..models.tree.candidates import BITS, HeadExamples, maximum_likelihood, ranking
 from ..structures.tree.parts import UNKNOWN
 from .jackknife import Labelling, annotated_documents, frequent_features
 
@@ -73,8 +71,8 @@ def _learnt_labels(examples: LabelExamples, name: str, seed: int) -> LearntLabel
 @_learnt.register
 def _learnt_heads(examples: HeadExamples, name: str, seed: int) -> np.ndarray:
     columns, heads, first_pass = examples
-    problem = ranking_problem(ranking(first_pass.program, BITS, columns, heads))
-    weights = maximum_likelihood(problem, EPOCHS, LEARNING_RATE, seed).astype(np.float32)
+    data = ranking(first_pass.program, BITS, columns, heads)
+    weights = maximum_likelihood(data, EPOCHS, LEARNING_RATE, seed).astype(np.float32)
     is_kept, n_candidates = replace(first_pass, weights=weights).keeps(columns, heads)
     LOGGER.info(
         "[%s] the first pass keeps %.1f heads a token, and %.2f %% of the gold heads",

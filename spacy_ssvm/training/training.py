@@ -373,7 +373,7 @@ class Training:
             except (ImportError, ValueError) as error:
                 raise type(error)(f"[{self.name}] {error}") from None
         elif self._learner.problem is not self.data.problem():
-            self._learner.extend(self.data.problem())
+            self._learner.change(self.data.problem())
         return self._learner
 
     def _learn(self, numbers: list[int], fresh: list[int]) -> float:
@@ -443,7 +443,7 @@ class Training:
     def _complete(self, learner: Learner, docs: np.ndarray | None) -> None:
         """Complete the unknown gold parts of these Docs, or of all, by w; planes of other completions are removed."""
         if is_incomplete(self.data):
-            learner.remove(self.data.complete(docs, learner.prediction_weights()))
+            learner.change(learner.problem, self.data.complete(docs, learner.prediction_weights()))
 
     def _end_epoch(self, learner: Learner) -> None:
         state = self._state
@@ -484,7 +484,7 @@ class Training:
         """Drop the dual variables of examples that have not come back in a whole epoch; w does not change."""
         absent = np.flatnonzero(self._unseen & ~self._given_up)
         if len(absent):
-            learner.forget(self.data.docs.examples(absent))
+            learner.change(learner.problem, self.data.docs.examples(absent), subtracts=False)
             self._given_up[absent] = True
             warnings.warn(
                 f"[{self.name}] {len(absent):,} of the {len(self):,} examples that the solver knows, from its saved "
@@ -496,7 +496,7 @@ class Training:
         """Give examples (number → place in `encoded`) their new features, and remove their planes."""
         numbers = list(changed)
         if self._learner is not None:
-            self._learner.remove(self.data.docs.examples(np.array(numbers, np.int64)))
+            self._learner.change(self._learner.problem, self.data.docs.examples(np.array(numbers, np.int64)))
         self._add(encoded.take(list(changed.values())))
         self._known.replace_by_last(numbers)
         self.data.replace_by_last(numbers)
@@ -520,10 +520,9 @@ class Training:
     def _update_online(self, encoded: Any) -> float:
         """Learn from a batch once and forget it; returns the sum of the losses."""
         learner = self._up_to_date()
-        learner.forget(np.arange(learner.problem.n_examples))
         self.data, self._known = self.data.without_docs(), Recognition()
         self._add(encoded)
-        learner.extend(self.data.problem())
+        learner.change(self.data.problem(), np.arange(learner.problem.n_examples), subtracts=False)
         self._visited = self._unseen = self._given_up = np.zeros(0, np.bool_)
         self._saved_gold = {}
         self._extend_flags(len(self))

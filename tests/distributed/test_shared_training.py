@@ -18,7 +18,7 @@ from spacy_ssvm.solvers.blocks import EpochSettings
 from spacy_ssvm.solvers.certificate import slacks
 from spacy_ssvm.solvers.dca import Dca
 from spacy_ssvm.solvers.dcd import Cpd, Dcd, dcd_light
-from spacy_ssvm.solvers.dual_step import DualObjective, Penalty, dual_objective
+from spacy_ssvm.solvers.dual_step import DualObjective, dual_objective
 from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
 from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.solvers.l1 import ProjectedSubgradient
@@ -27,6 +27,7 @@ from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.mira import Mira
 from spacy_ssvm.solvers.mixed_block import MixedBlock
 from spacy_ssvm.solvers.one_slack import OneSlack
+from spacy_ssvm.solvers.penalty import Penalty
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
@@ -215,7 +216,7 @@ def test_dual_is_that_of_the_planes(parameters, void, monkeypatch):
         assert training.figures.dual == pytest.approx(objective.dual(training.weights(), linear, squares))
         point = rule.blocks.sum([part for part, _ in found]).dense(len(training.weights()))
         np.testing.assert_allclose(rule._point, point, atol=1e-5)
-        ahead = rule.blocks.sum([sparse(worker.block.learner._dual_sum()) for worker in workers])
+        ahead = rule.blocks.sum([sparse(worker.block.learner.dual_point()) for worker in workers])
         np.testing.assert_allclose(rule.common, ahead.dense(len(point)), atol=1e-5)
         duals.append(training.figures.dual)
         # Momentum may go too far, and then begins anew; without momentum the dual rises.

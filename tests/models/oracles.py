@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
+from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.solvers.planes import merge, plane_buffer
 from spacy_ssvm.solvers.problem import Problem
 
@@ -38,12 +39,10 @@ def check_max(problem: Problem, example: int, weights, loss_scale, differences, 
 
 
 def check_gradient(problem: Problem, example: int, weights, beta, gamma, differences, losses, atol=1e-9) -> None:
-    indices, values = np.full(problem.max_gradient_entries + 1, -1), np.full(problem.max_gradient_entries + 1, np.nan)
-    entries, value = problem.marginal_oracle(problem.data, example, weights, beta, gamma, indices, values)
-    assert entries <= problem.max_gradient_entries and (indices[entries:] == -1).all()
+    """The loss and its gradient, from cliques."""
+    value, found = sum_losses(problem, weights, float(beta), float(gamma), np.array([example]))
     violations = beta * (gamma * losses - differences @ weights)
     assert value == pytest.approx(logsumexp(violations) / beta, abs=atol)
-    found = dense(indices[:entries], values[:entries], problem.dimension)
     np.testing.assert_allclose(found, softmax(violations) @ differences, rtol=0, atol=atol)
 
 

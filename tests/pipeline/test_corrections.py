@@ -233,10 +233,10 @@ def test_a_completion_has_no_label_that_has_no_weight():
 def test_features_move_further_while_a_label_is_new():
     nlp = learnt("ssvm_ner")
     nlp.update([corrected(nlp, "ssvm_ner")], sgd=False)
-    old = nlp.get_pipe("ssvm_ner")._trained.training.data.problem().rates.blocks.min()
+    old = nlp.get_pipe("ssvm_ner")._trained.training.data.problem().corrections.rates.blocks.min()
     nlp = learnt("ssvm_ner")
     nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
-    assert nlp.get_pipe("ssvm_ner")._trained.training.data.problem().rates.blocks.min() == pytest.approx(
+    assert nlp.get_pipe("ssvm_ner")._trained.training.data.problem().corrections.rates.blocks.min() == pytest.approx(
         old**NEW_LABEL_POWER
     )
 
@@ -245,10 +245,10 @@ def test_features_move_further_while_a_label_is_new():
 def test_only_while_a_label_is_new_a_margin_is_required(factory):
     nlp = learnt(factory)
     nlp.update([corrected(nlp, factory)], sgd=False)
-    assert not nlp.get_pipe(factory)._trained.training.data.problem().with_margin
+    assert not nlp.get_pipe(factory)._trained.training.data.problem().corrections.with_margin
     nlp = learnt(factory)
     nlp.update([positive(nlp, factory)], sgd=False)
-    assert nlp.get_pipe(factory)._trained.training.data.problem().with_margin
+    assert nlp.get_pipe(factory)._trained.training.data.problem().corrections.with_margin
 
 
 def test_by_setting_the_solver_completes_before_each_epoch():

@@ -121,7 +121,7 @@ def test_cpd_rests_where_no_plane_may_enter(monkeypatch):
 
 def test_frank_wolfe_keeps_w_and_its_rounded_means_together():
     learner, _ = fit(FrankWolfe(C=0.5, tolerance=0), random_problem(3, n_examples=50, real=True), 300)
-    np.testing.assert_allclose(learner.w, learner._summed(), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(learner.w, learner.summed(), rtol=0, atol=1e-11)
 
 
 def test_one_slack_has_one_plane_an_epoch_and_drops_the_idle():
@@ -192,8 +192,8 @@ def test_a_stream_learns_from_each_batch_of_an_epoch(parameters):
     learner.begin_epoch(np.random.default_rng(0))
     learner.visit(np.arange(20))
     for seed in range(2, 5):
-        learner.forget(np.arange(20))
-        learner.extend(random_problem(seed, n_examples=20, n_rows=8))
+        learner.change(learner.problem, np.arange(20), subtracts=False)
+        learner.change(random_problem(seed, n_examples=20, n_rows=8))
         w = learner.w.tobytes()
         learner.visit(np.arange(20))
         learner.end_epoch()
@@ -205,12 +205,12 @@ def test_one_slack_cannot_take_out_one_example():
     learner = start(OneSlack(C=0.5), random_problem(10))
     learner.begin_epoch(np.random.default_rng(0))
     learner.visit(np.arange(20))
-    learner.remove(np.arange(20, 30))
-    learner.remove(np.zeros(0, np.int64))
+    learner.change(learner.problem, np.arange(20, 30))
+    learner.change(learner.problem, np.zeros(0, np.int64))
     learner.end_epoch()
     assert learner.progress().planes == 1 and learner.certificate() is not None
     w = learner.w.tobytes()
-    learner.remove(np.array([3]))
+    learner.change(learner.problem, np.array([3]))
     assert learner.progress().planes == 0 and learner.w.tobytes() == w
     assert learner.certificate() is None
     epochs(learner, 3)

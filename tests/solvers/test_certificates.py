@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from spacy_ssvm.solvers.certificate import CertifiedLearner
 from spacy_ssvm.solvers.dcd import Cpd, Dcd, dcd_light
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.sap import Sap
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, optimum, random_problem, single_tokens
-from .test_contract import SOLVERS, names, primal
+from .test_contract import SOLVERS, is_certified, names, primal
 
 PROBLEMS = {
     "0/1": lambda: random_problem(0, n_examples=5, max_length=2, n_rows=4, active=2),
@@ -37,7 +36,7 @@ def solved(kind, *objective_of):
     return problem, planes, optimum(spanned, *objective_of) @ axes
 
 
-@names(CertifiedLearner, without="DCD-SSVM, delta")
+@names(is_certified, without="DCD-SSVM, delta")
 @pytest.mark.parametrize("C", [0.05, 0.3])
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_the_enumerated_optimum(name, C, kind):
@@ -80,7 +79,7 @@ def test_a_large_rho1_leaves_no_weight():
     assert certificate.relative_gap == pytest.approx(0.0, abs=1e-12)
 
 
-@names(CertifiedLearner, without=("1-slack", "FW", "DCD-SSVM, delta", "SAP, sparse"))
+@names(is_certified, without=("1-slack", "FW", "DCD-SSVM, delta", "SAP, sparse"))
 def test_a_tight_gap_is_reached(name):
     parameters = replace(SOLVERS[name], C=0.1, tolerance=1e-7)
     learner, certificate = fit(parameters, random_problem(6), max_epochs=2000)

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.solvers import dual, working_set
-from spacy_ssvm.solvers.certificate import CertifiedLearner
 from spacy_ssvm.solvers.dca import Dca
 from spacy_ssvm.solvers.dcd import Cpd, Dcd, dcd_light
-from spacy_ssvm.solvers.dual import DualLearner, WorkingSetLearner
+from spacy_ssvm.solvers.dual import DualLearner
 from spacy_ssvm.solvers.exponentiated_gradient import ExponentiatedGradient
 from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
-from spacy_ssvm.solvers.l1 import Extragradient, ProjectedSubgradient
+from spacy_ssvm.solvers.l1 import Extragradient, ExtragradientLearner, ProjectedSubgradient
 from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
-from spacy_ssvm.solvers.lse import LseCuttingPlane, LseSdcd
+from spacy_ssvm.solvers.lse import Lse, LseCuttingPlane, LseSdcd
 from spacy_ssvm.solvers.mira import Mira, PredictionMira
 from spacy_ssvm.solvers.one_slack import OneSlack
+from spacy_ssvm.solvers.parameters import DualParameters
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
@@ -77,12 +77,22 @@ def kind_of(name):
     return type(start(SOLVERS[name], random_problem(0)))
 
 
+def has_dual(name):
+    return issubclass(kind_of(name), DualLearner)
+
+
+def has_planes(name):
+    return has_dual(name) or kind_of(name) is ExtragradientLearner
+
+
+def is_certified(name):
+    return isinstance(SOLVERS[name], DualParameters) and not isinstance(SOLVERS[name], Lse)
+
+
 def names(*kinds, without=()):
-    """Parametrises a test by the solvers whose learner is of all of these kinds."""
-    chosen = [name for name in SOLVERS if issubclass(kind_of(name), kinds[0])] if kinds else list(SOLVERS)
-    return pytest.mark.parametrize(
-        "name", [n for n in chosen if all(issubclass(kind_of(n), k) for k in kinds) and not n.startswith(without)]
-    )
+    """Parametrises a test by the solvers that are of all of these kinds."""
+    chosen = [name for name in SOLVERS if all(kind(name) for kind in kinds) and not name.startswith(without)]
+    return pytest.mark.parametrize("name", chosen)
 
 
 def rounding(name):
@@ -120,7 +130,7 @@ def with_planes(kind):
     return problem, all_planes(problem)
 
 
-@names(CertifiedLearner)
+@names(is_certified)
 @pytest.mark.parametrize("C", [0.02, 0.5])
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_every_epoch(name, C, kind):
@@ -144,7 +154,7 @@ def test_every_epoch(name, C, kind):
         before = certificate.dual
 
 
-@names(CertifiedLearner)
+@names(is_certified)
 def test_fit_stops_at_its_tolerance(name):
     parameters, problem = replace(SOLVERS[name], C=0.05, tolerance=1e-3), random_problem(5)
     learner, certificate = fit(parameters, problem, max_epochs=2000)
@@ -168,7 +178,7 @@ def test_other_solvers_have_no_certificate(name):
     assert learner.progress().loss > 0 and learner.prediction_weights().any()
 
 
-@names(CertifiedLearner)
+@names(is_certified)
 def test_decoding_that_is_not_exact_gives_no_certificate(name):
     learner, certificate = fit(SOLVERS[name], tree_problem(4, structure=LOOPY), 5)
     assert certificate is None and not learner.done()
@@ -273,7 +283,7 @@ def test_a_damaged_state_is_refused(name):
         started(name).restore({**state, "other": 1.0}, None)
 
 
-@names(WorkingSetLearner)
+@names(has_planes)
 def test_a_working_set_grows_without_a_trace(name, monkeypatch):
     """In steps as small as can be, with gaps that are closed, against one with room for all from the start."""
     roomy, cramped = started(name), started(name)
@@ -294,7 +304,7 @@ def dual_point(learner):
     return learner.s if isinstance(learner.parameters, Sap) else learner.w
 
 
-@names(DualLearner)
+@names(has_dual)
 def test_working_sets_hold_feasible_dual_variables_that_make_w(name):
     learner = epochs(started(name), 8)
     summed, total = np.zeros_like(learner.w), 0
@@ -313,18 +323,18 @@ def test_working_sets_hold_feasible_dual_variables_that_make_w(name):
     np.testing.assert_allclose(dual_point(learner), summed, rtol=0, atol=1e-5 if name.startswith("FW") else 1e-12)
 
 
-@names(DualLearner)
+@names(has_dual)
 def test_removed_examples_leave_nothing_in_w(name):
     learner = epochs(started(name), 4)
-    learner.remove(np.array([3, 17, 4]))
+    learner.change(learner.problem, np.array([3, 17, 4]))
     assert not any(planes_of(learner.planes, example) for example in (3, 17, 4))
     summed, atol = np.zeros_like(learner.w), 1e-5 if name.startswith("FW") else 1e-12
     working_set.weighted_sum(learner.planes, summed)
     np.testing.assert_allclose(dual_point(learner), summed, rtol=0, atol=atol)
-    if isinstance(learner, CertifiedLearner):
+    if is_certified(name):
         assert learner.certificate().gap >= 0
         assert 0 <= epochs(learner, 300).certificate().relative_gap < 0.01, "learning goes on"
-    learner.remove(np.arange(30))
+    learner.change(learner.problem, np.arange(30))
     assert np.abs(learner.prediction_weights()).max() <= atol and learner.progress().planes == 0
     dual_before = learner.progress().dual
     assert epochs(learner, 1).progress().dual > dual_before
@@ -335,9 +345,9 @@ def test_forgotten_examples_leave_w_as_it_is(name):
     """From then on there is neither a dual objective nor a certificate, and learning goes on."""
     learner = epochs(started(name), 4)
     w = bytes_of(learner)
-    learner.forget(np.array([3, 17, 4]))
+    learner.change(learner.problem, np.array([3, 17, 4]), subtracts=False)
     assert bytes_of(learner) == w
-    if isinstance(learner, WorkingSetLearner):
+    if has_planes(name):
         assert learner.progress().planes and not any(planes_of(learner.planes, k) for k in (3, 17, 4))
     for _ in range(2):
         assert learner.certificate() is None and learner.progress().dual is None and not learner.done()
@@ -349,9 +359,9 @@ def test_forgotten_examples_leave_w_as_it_is(name):
 def test_without_dual_variables_removed_examples_leave_w_as_it_is(name):
     learner = epochs(started(name), 3)
     w = bytes_of(learner)
-    learner.remove(np.arange(1, 30))
+    learner.change(learner.problem, np.arange(1, 30))
     assert bytes_of(learner) == w
-    if isinstance(learner, WorkingSetLearner):
+    if has_planes(name):
         assert planes_of(learner.planes, 0) and not any(planes_of(learner.planes, k) for k in range(1, 30))
 
 
@@ -362,13 +372,13 @@ def test_examples_and_features_may_be_added(name):
     parameters = replace(SOLVERS[name], tolerance=1e-3) if name.startswith("LSE") else SOLVERS[name]
     learner = epochs(start(parameters, part), 3)
     before = learner.prediction_weights()
-    learner.extend(whole)
+    learner.change(whole)
     after = learner.prediction_weights()
     np.testing.assert_array_equal(after, np.concatenate([before, np.zeros(whole.dimension - part.dimension)]))
     new = epochs(learner, 3).prediction_weights()[part.dimension :]
     assert len(new) == whole.dimension - part.dimension > 0
     assert new.any() or name in ("projected subgradient", "extragradient", "SAP, sparse")
-    if isinstance(learner, CertifiedLearner):
+    if is_certified(name):
         grown = epochs(learner, 400).certificate()
         _, fresh = fit(parameters, whole, max_epochs=1000)
         assert -rounding(name) <= grown.relative_gap <= 5e-3
@@ -383,10 +393,10 @@ def test_weights_may_be_added_one_by_one(name):
     part, whole = halves()
     at_once, one_by_one = (epochs(start(SOLVERS[name], part), 2) for _ in range(2))
     for dimension in range(part.dimension + 1, whole.dimension):
-        one_by_one.extend(replace(part, dimension=dimension))
+        one_by_one.change(replace(part, dimension=dimension))
         assert len(one_by_one.prediction_weights()) == dimension
     for learner in (at_once, one_by_one):
-        learner.extend(whole)
+        learner.change(whole)
         epochs(learner, 2)
     assert bytes_of(at_once) == bytes_of(one_by_one)
 
@@ -397,19 +407,19 @@ def test_a_warm_start_begins_where_it_is_told(name):
     weights = fit(SOLVERS[name], problem, max_epochs=3)[0].prediction_weights()
     learner = start(SOLVERS[name], problem, weights)
     np.testing.assert_allclose(learner.prediction_weights(), weights, rtol=1e-12, atol=1e-15)
-    if isinstance(learner, CertifiedLearner):
+    if is_certified(name):
         assert learner.certificate().dual == pytest.approx(0.0, abs=1e-12)
         assert 0.0 < epochs(learner, 3).certificate().dual <= learner.certificate().primal
     assert np.abs(epochs(learner, 3).prediction_weights() - weights).max() > 1e-9
-    if isinstance(learner, DualLearner):
-        learner.remove(np.arange(30))
+    if has_dual(name):
+        learner.change(learner.problem, np.arange(30))
         np.testing.assert_allclose(learner.prediction_weights(), weights, rtol=0, atol=1e-5)
 
 
 @names()
 def test_nothing_to_learn(name):
     """No example; one label only, so that every plane is the gold one; planes of zero norm, where ξ = 1 whatever w."""
-    certified = issubclass(kind_of(name), CertifiedLearner)
+    certified = is_certified(name)
     for problem in (random_problem(0, n_examples=0), random_problem(0, n_labels=1)):
         learner, certificate = fit(SOLVERS[name], problem, max_epochs=3)
         assert not learner.prediction_weights().any() and not learner.progress().planes
@@ -432,7 +442,7 @@ def test_epochs_that_miss_examples_come_to_the_optimum_too(name):
     assert learner.certificate().relative_gap <= 1e-3
 
 
-@names(CertifiedLearner)
+@names(is_certified)
 def test_empty_examples(name):
     """A sequence of no token has one structure, the gold one."""
     parameters, problem = replace(SOLVERS[name], C=0.1, tolerance=1e-3), random_problem(3, n_examples=6)

@@ -10,7 +10,7 @@ from spacy_ssvm import growth
 from spacy_ssvm.solvers.correction import TOLERANCE, Correction
 from spacy_ssvm.solvers.learner import run_epoch, start
 from spacy_ssvm.solvers.planes import find_plane, plane_buffer
-from spacy_ssvm.solvers.problem import Rates
+from spacy_ssvm.solvers.problem import Corrections, Rates
 
 from ..problems import all_planes, halves, random_problem
 
@@ -25,6 +25,11 @@ def rates(seed: int = 0) -> np.ndarray:
 def single(values: np.ndarray) -> Rates:
     """A rate for each weight."""
     return Rates(values, np.zeros(0, np.float32), np.array([1]))
+
+
+def told(problem, **known):
+    """The problem with these facts for corrections."""
+    return replace(problem, corrections=Corrections(**known))
 
 
 def plane_of(problem, example: int, weights: np.ndarray, loss_scale: float) -> tuple[np.ndarray, float]:
@@ -43,7 +48,7 @@ def mistaken(problem, weights: np.ndarray) -> list[int]:
 @pytest.mark.parametrize("seed", range(5))
 def test_an_update_is_the_smallest_that_removes_the_violation(seed):
     before, metric = np.random.default_rng(seed).normal(size=D), rates(seed)
-    problem = replace(PROBLEM, rates=single(metric))
+    problem = told(PROBLEM, rates=single(metric))
     example = mistaken(problem, before)[0]
     difference, loss = plane_of(problem, example, before, 1.0)
     learner = start(Correction(max_updates=1), problem, before)
@@ -76,7 +81,7 @@ def test_an_example_is_corrected_at_once_and_updates_are_bounded():
     before = np.random.default_rng(0).normal(size=D)
     losses = []
     for max_updates in (1, 10):
-        learner = start(Correction(max_updates=max_updates), replace(PROBLEM, rates=single(rates())), before)
+        learner = start(Correction(max_updates=max_updates), told(PROBLEM, rates=single(rates())), before)
         for example in mistaken(PROBLEM, before):
             learner.w[:] = before
             learner.visit(np.array([example]))
@@ -88,7 +93,7 @@ def test_an_example_is_corrected_at_once_and_updates_are_bounded():
 def test_weights_that_stand_in_many_examples_move_less():
     before, metric = np.zeros(D), np.ones(D, np.float32)
     metric[::2] = 1e-3
-    learner = start(Correction(), replace(PROBLEM, rates=single(metric)), before)
+    learner = start(Correction(), told(PROBLEM, rates=single(metric)), before)
     learner.visit(np.array([0]))
     moved = np.abs(learner.w)
     assert 0 < moved[::2].max() < 0.01 * moved[1::2].max()
@@ -97,8 +102,8 @@ def test_weights_that_stand_in_many_examples_move_less():
 def test_weights_that_come_later_are_free():
     part, whole = halves()
     known = np.full(part.dimension, 1e-3, np.float32)
-    learner = start(Correction(), replace(part, rates=single(known)), np.zeros(part.dimension))
-    learner.extend(replace(whole, rates=single(known)))
+    learner = start(Correction(), told(part, rates=single(known)), np.zeros(part.dimension))
+    learner.change(told(whole, rates=single(known)))
     learner.visit(np.arange(whole.n_examples))
     assert np.abs(learner.w[len(known) :]).max() > np.abs(learner.w[: len(known)]).max()
 
@@ -110,8 +115,8 @@ def test_a_rate_of_a_block_is_that_of_each_of_its_weights():
     metric[:n_single] = 0.5
     metric[n_single : n_single + size * len(blocks)] = np.repeat(blocks, size)
     found = []
-    for given in (single(metric), Rates(metric[:n_single], blocks, np.array([size]))):
-        learner = start(Correction(), replace(PROBLEM, rates=given), np.zeros(D))
+    for known in (single(metric), Rates(metric[:n_single], blocks, np.array([size]))):
+        learner = start(Correction(), told(PROBLEM, rates=known), np.zeros(D))
         run_epoch(learner, np.random.default_rng(0))
         found.append(learner.w)
     assert found[0].any() and np.array_equal(*found)
@@ -121,7 +126,7 @@ def test_weights_that_come_later_begin_with_their_initial_values():
     part, whole = halves()
     before = np.random.default_rng(0).normal(size=whole.dimension)
     learner = start(Correction(), part, before[: part.dimension])
-    learner.extend(replace(whole, initial=lambda first: before[first:]))
+    learner.change(told(whole, initial=lambda first: before[first:]))
     assert np.array_equal(learner.w, before)
 
 
@@ -130,7 +135,7 @@ def test_few_extensions_copy_the_weights():
     learner = start(Correction(), PROBLEM, np.ones(D))
     places = set()
     for dimension in range(D + 1, 4 * D):
-        learner.extend(replace(PROBLEM, dimension=dimension))
+        learner.change(replace(PROBLEM, dimension=dimension))
         places.add(learner.w.ctypes.data)
         assert learner.w.sum() == D
     assert len(places) < 20
@@ -139,7 +144,7 @@ def test_few_extensions_copy_the_weights():
 def test_memory_of_replaced_weights_is_released():
     learner, before = start(Correction(), PROBLEM, np.ones(D)), len(growth._LENGTHS)
     for dimension in range(D + 1, D + 50):
-        learner.extend(replace(PROBLEM, dimension=dimension))
+        learner.change(replace(PROBLEM, dimension=dimension))
         learner.w = learner.w.copy()
     assert len(growth._LENGTHS) <= 2 + before
 
@@ -154,7 +159,7 @@ def test_with_a_margin_steps_go_on_until_no_structure_violates_it():
     example = next(i for i in range(PROBLEM.n_examples) if _violation(right, i) > TOLERANCE)
     learner.visit(np.array([example]))
     assert np.array_equal(learner.w, right)
-    learner = start(Correction(max_updates=100), replace(PROBLEM, with_margin=True, rates=single(rates())), right)
+    learner = start(Correction(max_updates=100), told(PROBLEM, with_margin=True, rates=single(rates())), right)
     learner.visit(np.array([example]))
     assert _violation(learner.w, example) <= TOLERANCE * plane_of(PROBLEM, example, learner.w, 1.0)[1]
     reached = learner.w.copy()
@@ -173,7 +178,7 @@ def test_an_example_that_is_wrong_is_corrected_in_the_same_way_with_a_margin():
     example = np.array([mistaken(PROBLEM, before)[0]])
     found = []
     for with_margin in (False, True):
-        learner = start(Correction(), replace(PROBLEM, with_margin=with_margin), before)
+        learner = start(Correction(), told(PROBLEM, with_margin=with_margin), before)
         learner.visit(example)
         found.append(learner.w.copy())
     assert np.array_equal(*found)

@@ -5,15 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spacy_ssvm.solvers.dcd import MAX_PAUSE, Dcd
+from spacy_ssvm.solvers.dcd import Dcd
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
+from spacy_ssvm.solvers.rests import MAX_PAUSE
 
 from ..problems import all_planes, halves, objective, random_problem, slacks_of
 from .running import epochs
 
 
 def waiting(learner):
-    return bool(learner.schedule.pauses.any() or learner.schedule.rests.any() or learner.schedule.slacks.any())
+    return bool(
+        learner.rests.schedule.pauses.any() or learner.rests.schedule.rests.any() or learner.rests.schedule.slacks.any()
+    )
 
 
 def test_a_call_that_is_left_out_lends_its_last_slack():
@@ -22,14 +25,14 @@ def test_a_call_that_is_left_out_lends_its_last_slack():
     planes, rng = all_planes(problem), np.random.default_rng(0)
     learner = epochs(start(parameters, problem), 60)
     for _ in range(MAX_PAUSE):
-        paused = learner.schedule.pauses > 0
-        slacks = learner.schedule.slacks.copy()
+        paused = learner.rests.schedule.pauses > 0
+        slacks = learner.rests.schedule.slacks.copy()
         figures = run_epoch(learner, rng)
-        np.testing.assert_array_equal(learner.schedule.slacks[paused], slacks[paused])
-        assert figures.loss == pytest.approx(learner.schedule.slacks.sum(), rel=1e-12)
+        np.testing.assert_array_equal(learner.rests.schedule.slacks[paused], slacks[paused])
+        assert figures.loss == pytest.approx(learner.rests.schedule.slacks.sum(), rel=1e-12)
         assert figures.primal == pytest.approx(objective(planes, learner.w, 0.5, 2), rel=1e-4)
-    assert learner.schedule.lengths.max() == MAX_PAUSE
-    np.testing.assert_allclose(learner.schedule.slacks, np.maximum(slacks_of(planes, learner.w), 0), atol=1e-2)
+    assert learner.rests.schedule.lengths.max() == MAX_PAUSE
+    np.testing.assert_allclose(learner.rests.schedule.slacks, np.maximum(slacks_of(planes, learner.w), 0), atol=1e-2)
 
 
 def test_no_example_waits_longer_than_the_longest_pause():
@@ -38,11 +41,11 @@ def test_no_example_waits_longer_than_the_longest_pause():
     learner, rng = start(Dcd(C=0.5), problem), np.random.default_rng(0)
     waited = np.zeros(problem.n_examples, np.int64)
     for _ in range(50):
-        pauses = learner.schedule.pauses.copy()
+        pauses = learner.rests.schedule.pauses.copy()
         run_epoch(learner, rng)
         waited = np.where(pauses > 0, waited + 1, 0)
         assert waited.max() <= MAX_PAUSE
-    assert (learner.schedule.lengths > 0).any()
+    assert (learner.rests.schedule.lengths > 0).any()
 
 
 @pytest.mark.parametrize("change", ["retune", "extend", "remove", "forget"])
@@ -54,12 +57,12 @@ def test_what_changes_the_problem_ends_all_waiting(change):
     if change == "retune":
         assert learner.retune(replace(learner.parameters, C=2.0))
     elif change == "extend":
-        learner.extend(whole)
+        learner.change(whole)
     elif change == "remove":
-        learner.remove(every)
+        learner.change(learner.problem, every)
     else:
-        learner.forget(every)
-    assert not waiting(learner) and len(learner.schedule.pauses) == learner.problem.n_examples
+        learner.change(learner.problem, every, subtracts=False)
+    assert not waiting(learner) and len(learner.rests.schedule.pauses) == learner.problem.n_examples
 
 
 def test_retuned_learners_reach_the_optimum():

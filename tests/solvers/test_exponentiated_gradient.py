@@ -128,7 +128,7 @@ def summed(learner):
         values=learner.distributions.values.copy(),
         rates=learner.distributions.rates.copy(),
     )
-    other.remove(np.arange(learner.problem.n_examples))
+    other.change(other.problem, np.arange(learner.problem.n_examples))
     return other.w
 
 
@@ -137,11 +137,11 @@ def test_removed_examples_leave_nothing_in_w(make):
     problem = make(4)
     learner = epochs(start(ExponentiatedGradient(C=0.5), problem), 4)
     np.testing.assert_allclose(learner.w, summed(learner), rtol=0, atol=1e-12)
-    learner.remove(np.array([3, 1]))
+    learner.change(learner.problem, np.array([3, 1]))
     np.testing.assert_allclose(learner.w, summed(learner), rtol=0, atol=1e-12)
     assert learner.certificate().gap > 0
     assert abs(epochs(learner, 60).certificate().relative_gap) < 1e-3, "learning goes on"
-    learner.remove(np.arange(problem.n_examples))
+    learner.change(learner.problem, np.arange(problem.n_examples))
     np.testing.assert_allclose(learner.w, 0, atol=1e-12)
     assert learner.progress().dual == pytest.approx(0, abs=1e-9)
 
@@ -151,7 +151,7 @@ def test_examples_and_features_may_be_added():
     (part, whole), parameters = halves(), ExponentiatedGradient(C=0.5, tolerance=1e-5)
     learner = epochs(start(parameters, part), 3)
     before = learner.progress()
-    learner.extend(whole)
+    learner.change(whole)
     assert learner.progress() == before
     _, anew = fit(parameters, whole, max_epochs=200)
     assert epochs(learner, 60).certificate().primal == pytest.approx(anew.primal, rel=2e-5)

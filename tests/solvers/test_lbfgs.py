@@ -99,10 +99,10 @@ def test_what_changes_the_objective_ends_the_curvature(change):
         parameters = Lbfgs(C=2.0)
         assert learner.retune(parameters)
     elif change == "extend":
-        learner.extend(whole)
+        learner.change(whole)
         problem = whole
     else:
-        learner.remove(np.array([3]))
+        learner.change(learner.problem, np.array([3]))
     fresh = start(parameters, problem, learner.w)
     assert learner.certificate() == fresh.certificate()
     assert epochs(learner, 1).w.tobytes() == epochs(fresh, 1).w.tobytes()
@@ -158,9 +158,9 @@ def test_what_is_forgotten_stays_in_w():
     problem, known = with_family("indicators", (1.0, 0.0))
     learner, _ = fit(Lbfgs(C=0.5, gamma=0), random_problem(7, n_examples=20, n_rows=8), max_epochs=10)
     w0 = learner.w.copy()
-    learner.forget(np.arange(20))
+    learner.change(learner.problem, np.arange(20), subtracts=False)
     assert learner.progress()[1:3] == (None, None) and not learner.done()
-    learner.extend(problem)
+    learner.change(problem)
     for seed in range(10):
         run_epoch(learner, np.random.default_rng(seed), np.arange(20))
     assert learner.certificate() is None and not learner.done()

@@ -11,11 +11,9 @@ from spacy.util import load_config_from_str, load_model_from_config
 
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.dca import Dca
-from spacy_ssvm.solvers.gradients import gather
 from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, start
 from spacy_ssvm.solvers.mira import Mira
-from spacy_ssvm.solvers.planes import PlaneBuffer, merge, plane_buffer
 from spacy_ssvm.solvers.sgd import CANDIDATES, Sgd
 
 from ..models.chain.enumeration import tiny_chains
@@ -192,29 +190,6 @@ def test_scaling_of_C_beta_and_gamma(kind, member, a):
         assert np.abs(ours - w).max() > 0.01
         np.testing.assert_allclose(theirs, a * ours, rtol=0, atol=1e-9)
         assert learners[1].progress().loss == pytest.approx(a * learners[0].progress().loss, rel=1e-9)
-
-
-PAIRS = st.lists(
-    st.tuples(st.sampled_from([0, 1, 3, 5]), st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])), max_size=20
-)
-
-
-@settings(deadline=None)
-@given(PAIRS)
-def test_gathering_is_merging_without_the_order(pairs):
-    gathered, merged, dense = plane_buffer(len(pairs)), plane_buffer(len(pairs)), np.zeros(6)
-    for k, (index, value) in enumerate(pairs):
-        for buffer in (gathered, merged):
-            buffer.indices[k], buffer.values[k] = index, value
-
-    def entries(buffer: PlaneBuffer, size: int) -> list[tuple[int, float]]:
-        return list(zip(buffer.indices[:size].tolist(), buffer.values[:size].tolist(), strict=True))
-
-    found = entries(gathered, gather(gathered, len(pairs), dense))
-    assert sorted(found) == entries(merged, merge(merged, len(pairs)))
-    order = [index for index, _ in pairs]
-    assert [index for index, _ in found] == sorted({index for index, _ in found}, key=order.index)
-    assert not dense.any()
 
 
 SOLVERS = [

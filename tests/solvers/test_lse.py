@@ -143,7 +143,7 @@ def test_removed_examples_leave_nothing_behind(make):
     learner = epochs(start(make(C=C, tolerance=1e-6, kappa1=2), problem), 6)
     shares = [planes_of(learner.planes, i) for i in range(problem.n_examples)]
     gone = np.array([3, 17, 4])
-    learner.remove(gone)
+    learner.change(learner.problem, gone)
     expected = np.zeros_like(learner.w)
     for i in set(range(problem.n_examples)) - set(gone):
         assert len(planes_of(learner.planes, i)) == len(shares[i])
@@ -155,7 +155,7 @@ def test_removed_examples_leave_nothing_behind(make):
     assert epochs(learner, 1).progress().dual > dual
     epochs(learner, 60)
     assert summed_errors(planes, learner.w, C) == pytest.approx(least, rel=1e-5)
-    learner.remove(np.arange(problem.n_examples))
+    learner.change(learner.problem, np.arange(problem.n_examples))
     assert np.abs(learner.w).max() < 1e-12 and learner.progress().planes == 0
 
 
@@ -170,9 +170,9 @@ def test_forgotten_examples_leave_their_share_of_w(make):
     for i in gone:
         for alpha, _, indices, values in planes_of(learner.planes, i):
             share[indices] += alpha * values
-    learner.forget(gone)
+    learner.change(learner.problem, gone, subtracts=False)
     assert learner.w.tobytes() == w.tobytes() and learner.progress().dual is None and not learner.done()
-    learner.remove(np.arange(1, 40, 2))
+    learner.change(learner.problem, np.arange(1, 40, 2))
     np.testing.assert_allclose(learner.w, share, rtol=0, atol=1e-12)
     epochs(learner, 2)
     assert np.abs(learner.w - share).max() > 1e-3

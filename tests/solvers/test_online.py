@@ -77,8 +77,8 @@ def test_sgd_decays_for_the_most_examples_so_far(before, now):
     """A streamed problem holds its last batch only, which may be small."""
     problems = {n: random_problem(1, n_examples=n, max_length=4, n_rows=8) for n in (10, 30)}
     streamed, whole = start(Sgd(eta0=0.25), problems[before]), start(Sgd(eta0=0.25), problems[30])
-    streamed.extend(problems[now])
-    whole.extend(problems[now])
+    streamed.change(problems[now])
+    whole.change(problems[now])
     for learner in (streamed, whole):
         learner.visit(np.arange(10))
     assert streamed.prediction_weights().tobytes() == whole.prediction_weights().tobytes()

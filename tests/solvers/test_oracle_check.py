@@ -41,6 +41,6 @@ def test_exact_oracles_are_never_beaten(name):
 def test_an_oracle_that_misses_a_known_plane_is_found_out(name):
     problem = random_problem()
     learner, _ = fit(replace(SOLVERS[name], C=0.01, check_oracle=True), problem, 3)
-    learner.extend(replace(problem, max_oracle=lazy_oracle))
+    learner.change(replace(problem, max_oracle=lazy_oracle))
     with pytest.raises(AssertionError, match=r"the (oracle of example \d+|sum of the oracles) finds .* not exact"):
         learner.begin_epoch(np.random.default_rng(0))

@@ -142,5 +142,5 @@ def test_other_solvers_have_to_start_anew(parameters):
 def test_what_is_made_of_forgotten_examples_does_not_go_on():
     for parameters in (Dcd(), OneSlack(), Lbfgs()):
         learner = epochs(start(parameters, PROBLEM, None), 2)
-        learner.forget(np.array([0]))
+        learner.change(learner.problem, np.array([0]), subtracts=False)
         assert not learner.retune(parameters)

@@ -229,7 +229,7 @@ def test_resting_coordinates_miss_nothing(changes, nu, rho1):
 @every_variant
 def test_where_examples_are_removed_the_rest_starts_from_its_best_beta(variant):
     learner = epochs(start(sap(variant), random_problem(10)), 4)
-    learner.remove(np.array([3, 17, 4]))
+    learner.change(learner.problem, np.array([3, 17, 4]))
     np.testing.assert_array_equal(learner.w, learner.prediction_weights())
 
 
@@ -237,5 +237,5 @@ def test_a_warm_start_is_from_the_s_that_gives_its_weights():
     problem = random_problem(10)
     weights = epochs(start(Sap(C=0.5, rho1=0.1), problem), 3).w
     learner = start(Sap(C=0.5, rho1=0.3, rho2=2.0), problem, weights)
-    learner.remove(np.zeros(0, np.int64))
+    learner.change(learner.problem, np.zeros(0, np.int64))
     np.testing.assert_allclose(learner.w, weights, rtol=0, atol=1e-12)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.chain.oracles import chain_problem
-from spacy_ssvm.solvers.certificate import CertifiedLearner
 from spacy_ssvm.solvers.dcd import Cpd, Dcd
 from spacy_ssvm.solvers.l1 import Extragradient, ProjectedSubgradient
 from spacy_ssvm.solvers.learner import fit, start
@@ -16,7 +15,7 @@ from spacy_ssvm.solvers.sgd import Sgd
 
 from ..problems import random_problem
 from .running import epochs
-from .test_contract import SOLVERS, names
+from .test_contract import SOLVERS, is_certified, names
 
 UNIT = 2.0**-40
 
@@ -62,7 +61,7 @@ def test_the_same_steps(name, real):
     assert ours.prediction_weights().any()
 
 
-@names(CertifiedLearner, without=("1-slack", "FW", "DCD-SSVM, delta", "SAP, sparse"))
+@names(is_certified, without=("1-slack", "FW", "DCD-SSVM, delta", "SAP, sparse"))
 def test_the_gap_is_as_small(name):
     """The unit is no power of two here."""
     problem = random_problem(6)

@@ -144,7 +144,7 @@ def test_the_primal_of_an_extragradient_epoch_is_that_of_the_oracles_w():
 def test_the_optimum_is_reached_after_examples_and_features_were_added(parameters):
     part, whole = halves()
     learner = epochs(start(parameters, part), 3)
-    learner.extend(whole)
+    learner.change(whole)
     w, planes = epochs(learner, 60).prediction_weights(), all_planes(whole)
     if isinstance(parameters, Extragradient):
         value = np.abs(w).sum() + 0.5 * slacks_of(planes, w).sum()

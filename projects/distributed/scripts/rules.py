@@ -15,7 +15,8 @@ import numpy as np
 from spacy_ssvm.distributed.dual_steps import DualSteps
 from spacy_ssvm.distributed.messages import BlockEpoch
 from spacy_ssvm.solvers.dcd import Dcd
-from spacy_ssvm.solvers.dual_step import DualObjective, Penalty
+from spacy_ssvm.solvers.dual_step import DualObjective
+from spacy_ssvm.solvers.penalty import Penalty
 from spacy_ssvm.solvers.sparse import sparse
 
 from .blocks import SEED, Blocks

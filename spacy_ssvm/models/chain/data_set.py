@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...features.ranges import elements, ranges_of, taken_starts
-from ...solvers.problem import Problem
+from ...solvers.problem import Corrections, Problem
 from ...structures.chain.constraints import Constraints
 from ..documents import Documents
 from ..growing import Growing, Levels
@@ -112,8 +112,9 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
     def problem_by_row(self) -> Problem:
         # Examples that are barely right teach a new label little. A margin is for those that return: one example
         # that has only been seen once would spread the label to its other features.
-        chains, rows, with_margin = self._chains.joined(), self.features, self.features.earlier.has_new_labels
-        return chain_problem(chains, len(rows), rows.rates(), self.initial, with_margin, self._chains.extent())
+        rows = self.features
+        corrections = Corrections(rows.rates(), self.initial, with_margin=rows.earlier.has_new_labels)
+        return chain_problem(self._chains.joined(), len(rows), corrections, self._chains.extent())
 
     def number_weights(self, by_use: bool) -> None:
         self._problem = self._by_use = None

@@ -1,21 +1,19 @@
-"""The oracles of a chain: planes of the most violated and of the k best sequences, losses and gradients."""
+"""The oracles of a chain: planes of the most violated and of the k best sequences."""
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from ...kernels import kernel
-from ...solvers.problem import Cliques, Extent, Problem, Rates, min_cost
+from ...solvers.problem import EQUAL_RATES, Cliques, Corrections, Extent, Problem, min_cost
 from ...structures.chain.constraints import unconstrained
-from ...structures.chain.forward_backward import marginals
 from ...structures.chain.viterbi import k_viterbi
 from . import cliques
 from .data import Chains, dimension, make_chains, plane_entries
 from .decoders import transition_scores
 from .layouts import value_of
 from .numbering import CHUNK, n_places, name_places
-from .scores import add_loss, add_to_attributes, decode, emission_scores
+from .scores import add_loss, decode, emission_scores
 
 
 @kernel
@@ -125,90 +123,20 @@ def kbest_oracle(chains, example, weights, loss_scale, k, starts, losses, indice
     return n_sequences
 
 
-@kernel
-def expect(chains, example, weights, beta, gamma, scores, labels, counts):
-    """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
-
-    scores: float64 [T, L], output, β times the tokens' scores, including the loss.
-
-    Returns the log-partition; the constraints must allow some sequence.
-    """
-    constraints = chains.constraints
-    emission_scores(chains, example, weights, scores)
-    if gamma != 0.0:
-        add_loss(chains, example, gamma, scores)
-    transitions = transition_scores(chains.constraints, weights)
-    if beta != 1.0:
-        scores *= beta
-        transitions *= beta
-    return marginals(scores, transitions, constraints.start, constraints.end, labels, counts)
-
-
-MIN_GRADIENT = 1e-14
-"""Derivatives by label and transition scores of at most this are skipped: rounding errors are as large."""
-
-
-@kernel
-def marginal_oracle(chains, example, weights, beta, gamma, indices, values):
-    """−∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], in pairs that may repeat, y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))).
-
-    Returns the number of entries and L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
-    """
-    first, end = chains.starts[example], chains.starts[example + 1]
-    n_labels = len(chains.constraints.start)
-    scores, labels = np.empty((end - first, n_labels)), np.empty((end - first, n_labels))
-    counts = np.zeros((n_labels, n_labels))
-    log_partition = expect(chains, example, weights, beta, gamma, scores, labels, counts)
-    transitions = transition_scores(chains.constraints, weights)
-    entries, gold_score = 0, 0.0
-    for token in range(first, end):
-        t, gold = token - first, chains.gold[token]
-        gold_score += scores[t, gold] / beta
-        labels[t, gold] -= 1.0
-        if t > 0:
-            gold_score += transitions[chains.gold[token - 1], gold]
-            counts[chains.gold[token - 1], gold] -= 1.0
-        add_to_attributes(chains.constraints.attributes, labels[t])
-        for label in range(n_labels):
-            if abs(labels[t, label]) > MIN_GRADIENT:
-                for f in range(chains.feature_starts[token], chains.feature_starts[token + 1]):
-                    indices[entries] = n_labels * (n_labels + np.int64(chains.rows[f])) + label
-                    values[entries] = -labels[t, label] * value_of(chains.values, f)
-                    entries += 1
-    for i in range(n_labels):
-        for j in range(n_labels):
-            if abs(counts[i, j]) > MIN_GRADIENT:
-                indices[entries] = i * n_labels + j
-                values[entries] = -counts[i, j]
-                entries += 1
-    return entries, max(0.0, log_partition / beta - gold_score)
-
-
-def max_gradient_entries(chains: Chains) -> int:
-    """An upper bound of the number of entries that the marginal oracle writes for any example."""
-    n_labels = len(chains.constraints.start)
-    features = np.diff(chains.feature_starts[chains.starts])
-    return int(n_labels * (features.max(initial=0) + n_labels))
-
-
 def extent(chains: Chains) -> Extent:
     """The extent of these examples."""
-    entries = plane_entries(chains)
-    max_entries, gradient_entries = int(entries.max(initial=0)), max_gradient_entries(chains)
-    return Extent(entries, max_entries, cliques.sizes(chains), gradient_entries, min_cost(chains.costs))
+    return Extent(plane_entries(chains), cliques.sizes(chains), min_cost(chains.costs))
 
 
 def chain_problem(
     chains: Chains,
     n_rows: int,
-    rates: Rates | None = None,
-    initial: Callable[[int], np.ndarray] | None = None,
-    with_margin: bool = False,
+    corrections: Corrections = EQUAL_RATES,
     known: Extent | None = None,
 ) -> Problem:
     """The problem of labelled sequences; n_rows: the number of rows of the feature index.
 
-    rates, initial, with_margin: see `Problem`. known: `extent` of the chains, if they have been found.
+    corrections: see `Problem`. known: `extent` of the chains, if they have been found.
     """
     known = extent(chains) if known is None else known
     return Problem(
@@ -217,15 +145,10 @@ def chain_problem(
         n_examples=len(chains.starts) - 1,
         dimension=dimension(len(chains.constraints.start), n_rows),
         plane_entries=known.plane_entries,
-        marginal_oracle=marginal_oracle,
-        max_gradient_entries=known.max_gradient_entries,
         cliques=Cliques(known.clique_sizes, cliques.score, cliques.infer, cliques.move),
         kbest_oracle=kbest_oracle,
-        rates=rates,
-        initial=initial,
-        with_margin=with_margin,
+        corrections=corrections,
         unit=known.unit,
-        max_plane_entries=known.max_plane_entries,
     )
 
 
@@ -243,10 +166,8 @@ def problem_by_use(chains: Chains, known: Extent | None = None) -> Problem:
         n_examples=len(chains.starts) - 1,
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
         plane_entries=known.plane_entries,
-        one_thread=True,
         n_named=partial(n_places, numbering, n_labels),
         unit=known.unit,
-        max_plane_entries=known.max_plane_entries,
     )
 
 

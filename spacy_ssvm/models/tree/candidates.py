@@ -104,10 +104,51 @@ def ranking(program: ArcProgram, bits: int, columns: Columns, heads: np.ndarray)
 
 
 def max_ranking_entries(data: Ranking) -> int:
-    """An upper bound of the number of entries that the marginal oracle writes for any example."""
+    """An upper bound of the number of entries that `ranking_oracle` writes for any example."""
     starts = data.columns.starts
     n_arcs = np.diff(data.candidate_starts[starts])
     return int(np.max(n_arcs * max_features(data.program, np.diff(starts)), initial=0))
+
+
+@kernel
+def _adagrad_pass(data, examples, weights, squares, rate, indices, values):
+    for example in examples:
+        entries, _ = ranking_oracle(data, example, weights, 1.0, 0.0, indices, values)
+        for k in range(entries):
+            if values[k] == 0.0:
+                continue
+            squares[indices[k]] += values[k] * values[k]
+            weights[indices[k]] += rate * values[k] / np.sqrt(squares[indices[k]])
+
+
+def maximum_likelihood(data: Ranking, epochs: int, rate: float, seed: int) -> np.ndarray:
+    """Weights of the first pass, float64 [2^bits], by `epochs` passes of AdaGrad (Duchi et al. 2011) in random order.
+
+    rate: AdaGrad's learning rate.
+    """
+    weights, squares = np.zeros(1 << data.bits), np.zeros(1 << data.bits)
+    room, rng = max_ranking_entries(data), np.random.default_rng(seed)
+    indices, values = np.zeros(room, np.int64), np.zeros(room)
+    for _ in range(epochs):
+        _adagrad_pass(data, rng.permutation(len(data.columns.starts) - 1), weights, squares, rate, indices, values)
+    return weights
+
+
+@kernel
+def _add_up(data, weights, descent, indices, values):
+    total = 0.0
+    for example in range(len(data.columns.starts) - 1):
+        entries, loss = ranking_oracle(data, example, weights, 1.0, 0.0, indices, values)
+        for k in range(entries):
+            descent[indices[k]] += values[k]
+        total += loss
+    return total
+
+
+def ranking_losses(data: Ranking, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    """Σ −log P(y_i) of the gold heads, and minus its gradient, float64 [2^bits], at these weights, float64 [2^bits]."""
+    room, descent = max_ranking_entries(data), np.zeros(1 << data.bits)
+    return float(_add_up(data, weights, descent, np.zeros(room, np.int64), np.zeros(room))), descent
 
 
 RANKED_HEADS = 200

@@ -1,4 +1,4 @@
-"""The oracles of trees: planes of the most violated and of the k best ones, losses and gradients."""
+"""The oracles of trees: planes of the most violated and of the k best ones."""
 
 from typing import Annotated, NamedTuple
 
@@ -22,8 +22,8 @@ from ...features.arc_program import (
     write_features,
 )
 from ...kernels import FirstClassFunction, Int32Array, kernel, signature
-from ...solvers.problem import Cliques, Extent, Problem, Rates, min_cost
-from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest, sum_out_labels
+from ...solvers.problem import Cliques, Corrections, Extent, Problem, Rates, min_cost
+from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest
 from ...structures.tree.parts import (
     LOOPY,
     NONE,
@@ -34,10 +34,7 @@ from ...structures.tree.parts import (
     has_grandparents,
     has_siblings,
 )
-from ...structures.tree.projective import projective_marginals
-from ...structures.tree.spanning import tree_marginals
 from . import cliques
-from .candidates import Ranking, max_ranking_entries, ranking_oracle
 from .data import Trees, WeightVector, dimension, double_precision, plane_entries
 from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
 
@@ -243,94 +240,21 @@ def kbest_oracle(data, example, weights, loss_scale, k, starts, losses, indices,
     return len(labelled)
 
 
-MIN_GRADIENT = 1e-12
-"""Derivatives by arc scores of at most this are skipped: a hundredth of the rounding errors of their sums."""
-
-
-@kernel
-def _write_label(trees, read, arcs, arc, label, gradient, indices, values, at):
-    """Write the features of one label of an arc, times `gradient`, as in `feature_difference`."""
-    begin, bits = at, trees.shape.label_bits
-    ends = np.empty(1, np.int64)
-    at = write_features(read, LABELS, arcs, arc, arc + 1, bits, indices, values, at)
-    at = write_features(read, HEAD_LABELS, arcs, arc, arc + 1, bits, indices, values, at)
-    at = write_features(read, MODIFIER_LABELS, arcs, arc, arc + 1, bits, indices, values, at)
-    at = write_between(read, LABELS_BETWEEN, arcs, arc, arc + 1, bits, indices, values, ends, at)
-    for k in range(begin, at):
-        indices[k] = (1 << trees.shape.arc_bits) + indices[k] * trees.shape.n_labels + label
-        values[k] *= gradient
-    return at
-
-
-@kernel
-def marginal_oracle(data, example, weights, beta, gamma, indices, values):
-    """−∇L_{β,γ}(w) = Φ(x_i, y_i) − E[Φ(x_i, y)], in pairs that may repeat, y ~ exp(β(wᵀΦ(x_i, y) + γ Δ(y_i, y))).
-
-    data: `DecodedTrees`. Returns the number of entries and L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
-    """
-    trees = data.trees
-    first, n = trees.columns.starts[example], trees.columns.starts[example + 1] - trees.columns.starts[example]
-    read = read_sentence(trees.columns, trees.program, example)
-    with_labels = trees.shape.n_labels > 1
-    parts, label_scores = score_labelled_arcs(trees, example, read, double_precision(weights), gamma)
-    gold_score = 0.0
-    for m in range(1, n + 1):
-        arc = parts.number[trees.gold[first + m - 1], m]
-        gold_score += parts.scores[arc]
-        if with_labels:
-            gold_score += label_scores[arc, trees.gold_labels[first + m - 1]]
-    sum_out_labels(parts, label_scores, beta)
-    marginals = np.empty((n + 1, n + 1))
-    if trees.shape.structure == PROJECTIVE:
-        log_partition = projective_marginals(dense_scores(parts), trees.shape.multi_root, marginals)
-    else:
-        log_partition = tree_marginals(dense_scores(parts), trees.shape.multi_root, marginals)
-    arcs, ends = np.empty((N_ARC_ROWS, len(parts.heads)), np.int64), np.empty(1, np.int64)
-    bits, at = trees.shape.arc_bits, 0
-    for arc in range(len(parts.heads)):
-        h, m = parts.heads[arc], parts.modifiers[arc]
-        describe_arc(arcs, arc, h, m, n + 1)
-        is_gold = h == trees.gold[first + m - 1]
-        gradient = (1.0 if is_gold else 0.0) - marginals[h, m]
-        if abs(gradient) > MIN_GRADIENT:
-            begin = at
-            at = write_features(read, ARCS, arcs, arc, arc + 1, bits, indices, values, at)
-            at = write_between(read, ARCS_BETWEEN, arcs, arc, arc + 1, bits, indices, values, ends, at)
-            for k in range(begin, at):
-                values[k] *= gradient
-        for label in range(trees.shape.n_labels if with_labels and h != 0 else 0):
-            gold_label = is_gold and label == trees.gold_labels[first + m - 1]
-            gradient = (1.0 if gold_label else 0.0) - marginals[h, m] * label_scores[arc, label]
-            if abs(gradient) > MIN_GRADIENT:
-                at = _write_label(trees, read, arcs, arc, label, gradient, indices, values, at)
-    return at, max(0.0, log_partition / beta - gold_score)
-
-
-def max_gradient_entries(trees: Trees) -> int:
-    """An upper bound of the entries that the marginal oracle writes for any sentence."""
-    starts = trees.columns.starts
-    n_arcs = np.diff(trees.candidate_starts[starts])
-    bound = max_features(trees.program, np.diff(starts))
-    return int(np.max(n_arcs * trees.shape.n_labels * bound, initial=0))
-
-
 def extent(trees: Trees) -> Extent:
     """The extent of these sentences."""
-    entries = plane_entries(trees)
-    max_entries, gradient_entries = int(entries.max(initial=0)), max_gradient_entries(trees)
     cost = min(min_cost(trees.head_costs), min_cost(trees.label_costs))
-    return Extent(entries, max_entries, cliques.sizes(trees), gradient_entries, cost)
+    return Extent(plane_entries(trees), cliques.sizes(trees), cost)
 
 
 ROUNDING_MARGIN = 0.1
-"""`Problem.margin` of trees. They are predicted with weights of one byte, which changes the difference of the scores of
-two trees with a few different arcs by some hundredths."""
+"""`Corrections.margin` of trees. They are predicted with weights of one byte, which changes the difference of the
+scores of two trees with a few different arcs by some hundredths."""
 
 
 def tree_problem(trees: Trees, rates: Rates | None = None, known: Extent | None = None) -> Problem:
     """The problem of sentences with trees; it offers marginals and the k best where only single arcs are scored.
 
-    rates: see `Problem`. known: `extent` of the trees, if they have been found.
+    rates: see `Corrections`. known: `extent` of the trees, if they have been found.
     """
     known = extent(trees) if known is None else known
     first_order = trees.shape.structure in (PROJECTIVE, SPANNING)
@@ -340,29 +264,9 @@ def tree_problem(trees: Trees, rates: Rates | None = None, known: Extent | None 
         n_examples=len(trees.columns.starts) - 1,
         dimension=dimension(trees.shape),
         plane_entries=known.plane_entries,
-        marginal_oracle=marginal_oracle if first_order else None,
-        max_gradient_entries=known.max_gradient_entries if first_order else 0,
         cliques=Cliques(known.clique_sizes, cliques.score, cliques.infer, cliques.move) if first_order else None,
         kbest_oracle=kbest_oracle if first_order else None,
         exact=trees.shape.structure != LOOPY,
-        rates=rates,
-        margin=ROUNDING_MARGIN,
+        corrections=Corrections(rates, margin=ROUNDING_MARGIN),
         unit=known.unit,
-        max_plane_entries=known.max_plane_entries,
-    )
-
-
-def ranking_problem(data: Ranking) -> Problem:
-    """The problem of the first pass, each token's head independently, for `maximum_likelihood` only.
-
-    It has no max-oracle, and the gradients of its marginal oracle are approximate.
-    """
-    return Problem(
-        data,
-        None,
-        n_examples=len(data.columns.starts) - 1,
-        dimension=1 << data.bits,
-        plane_entries=np.zeros(len(data.columns.starts) - 1, np.int64),
-        marginal_oracle=ranking_oracle,
-        max_gradient_entries=max_ranking_entries(data),
     )

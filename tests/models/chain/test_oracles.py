@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.models.chain.data import make_chains, plane_entries
 from spacy_ssvm.models.chain.oracles import chain_problem, feature_difference, multiclass_problem
+from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
@@ -66,10 +67,9 @@ def expected_features(weights, constraints, n_features: int) -> tuple[float, np.
     gold = np.array([0, int(constraints.end[0] != 0)])
     chains = make_chains(np.array([0, 2]), feature_starts, np.arange(n_features), gold, constraints)
     problem = chain_problem(chains, n_features)
-    indices, values = np.zeros(problem.max_gradient_entries, np.int64), np.zeros(problem.max_gradient_entries)
-    entries, value = problem.marginal_oracle(problem.data, 0, weights, 1.0, 0.0, indices, values)
+    value, descent = sum_losses(problem, weights, 1.0, 0.0)
     phi = joint_feature(chains, 0, gold, len(weights))
-    return value + weights @ phi, phi - dense(indices[:entries], values[:entries], len(weights))
+    return value + weights @ phi, phi - descent
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -92,10 +92,7 @@ def test_the_gradient_of_a_long_sequence_with_large_scores():
     problem = chain_problem(chains, T)
     blocks = rng.normal(0, 1e4, (T, 1)) + rng.normal(size=(T, L)) + 1e4
     weights = np.concatenate([rng.normal(size=L * L), blocks.ravel()])
-    room = problem.max_gradient_entries
-    indices, values = np.zeros(room, np.int64), np.zeros(room)
-    entries, _ = problem.marginal_oracle(chains, 0, weights, 1.0, 0.0, indices, values)
-    gradient = dense(indices[:entries], values[:entries], len(weights))
+    gradient = sum_losses(problem, weights, 1.0, 0.0).descent
     assert np.abs(gradient[L * L :].reshape(T, L).sum(axis=1)).max() <= 1.1e-8
     # Each step is one token's share, so that its probabilities sum to 1 as well, up to the last digit of its log-sums.
     assert abs(gradient[: L * L].sum()) <= 1e-6 * T

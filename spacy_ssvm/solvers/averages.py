@@ -1,0 +1,45 @@
+"""Averages of w over all visits, for online solvers."""
+
+import numpy as np
+
+from ..growth import extended
+from ..kernels import kernel
+from .planes import axpy
+from .problem import Problem
+from .state import Field
+
+
+class Average:
+    """The mean of w over all visits so far, of which `averaged_axpy` keeps account.
+
+    problem: whose d weights these are.
+    """
+
+    STATE = (Field("weighted_steps", of="average"), Field("visits", of="average"))
+    """The fields of a learner that has this as its attribute `average`."""
+
+    def __init__(self, problem: Problem) -> None:
+        # Unlike `zeros_like`, it takes no memory until it is written to.
+        self.weighted_steps = np.zeros(problem.dimension)
+        self.visits = 0
+
+    def of(self, w: np.ndarray, problem: Problem) -> np.ndarray:
+        """The mean, float64 [d], given the present w."""
+        means, named = np.zeros(len(w)), problem.named
+        np.divide(named(self.weighted_steps), max(self.visits, 1), out=named(means))
+        np.subtract(named(w), named(means), out=named(means))
+        return means
+
+    def change(self, problem: Problem) -> None:
+        """Go on with the weights of a problem to which weights have been appended."""
+        self.weighted_steps = extended(self.weighted_steps, problem.dimension)
+
+
+@kernel
+def averaged_axpy(weights, weighted_steps, visits, step, plane, size):
+    """w ← w + step · ΔΦ after `visits` earlier visits, and u ← u + visits · step · ΔΦ; weighted_steps: u.
+
+    With u = Σ_t t · step_t ΔΦ_t, the mean of w over T visits is w − u / T, without a pass over all d weights per visit.
+    """
+    axpy(weights, step, plane.indices, plane.values, size)
+    axpy(weighted_steps, step * visits, plane.indices, plane.values, size)

@@ -170,7 +170,7 @@ def test_many_labels_are_learnt_saved_and_resumed():
     )
     teach(whole, many_examples(whole), 4)
     pipe = whole.get_pipe("ssvm_morphologizer")
-    assert len(pipe.labels) == 71 and pipe._trained.training.data._steps is not None
+    assert len(pipe.labels) == 71 and pipe._trained.training.data._decoder.used.counts[0]
     assert whole.evaluate(many_examples(whole))["morph_acc"] > 0.99
     teach(parts, many_examples(parts), 2)
     loaded = blank("ssvm_morphologizer", save_solver_state=True, solver_settings={"C": 1.0}).from_bytes(

@@ -15,15 +15,14 @@ from ..documents import examples_of, replaced_by_last
 from ..protocol import DataSet, Rows
 from .completion import complete, complete_without, new_labels_ruled_out, project
 from .data import Chains, dimension, joined, make_chains, with_more
-from .decoders import ALL_LABELS, Decoder, has_many_labels, learning_decoder
+from .decoders import ALL_LABELS, ALONE, has_many_labels, learning_decoder
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
-from .layouts import by_use
+from .layouts import Layout
 from .numbering import (
     FREQUENT,
     NO_PAIR,
     Numbering,
-    StepNumbering,
     new_numbering,
     new_steps,
     numbering_of,
@@ -87,12 +86,8 @@ class ChainSet(DataSet):
         """How often each row occurs among so many of the first features."""
         self._problem: Problem | None = None
         self._numbering: Numbering | None = None
-        self._steps: StepNumbering | None = None
-        """The numbering of transitions, if there are many labels and weights are numbered by use."""
-        self._decoder: Decoder | None = None
-        """That of the last problem with such a numbering."""
-        self._longest = 0
-        """No example has had more tokens."""
+        self._decoder = ALONE if of_tokens else ALL_LABELS
+        """The decoder, where weights are numbered by use."""
         self._wrong: list[Runs] = []
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
@@ -122,7 +117,6 @@ class ChainSet(DataSet):
         project(chunk, annotated)
         n_before = self._n_examples
         self._n_examples += len(chunk.starts) - 1
-        self._longest = max(self._longest, int(np.diff(chunk.starts).max(initial=0)))
         self._docs = appended(self._docs, np.stack([n_before + np.cumsum(sizes) - sizes, sizes], axis=1))
         self._chunks.append(chunk)
         self._problem = None
@@ -208,11 +202,7 @@ class ChainSet(DataSet):
                 self._problem = self.problem_by_row()
             else:
                 self._numbering = with_rows(self._numbering, self.n_rows(), len(self._constraints.start))
-                decoder = ALL_LABELS
-                if self._steps is not None:
-                    decoder = learning_decoder(self._constraints, self._steps, self._longest, self._decoder)
-                    self._decoder = decoder
-                chains = self._chains()._replace(layout=by_use(self._numbering), decoder=decoder)
+                chains = self._chains()._replace(layout=Layout(self._numbering), decoder=self._decoder)
                 self._problem = problem_by_use(chains, self._extent)
         return self._problem
 
@@ -225,12 +215,11 @@ class ChainSet(DataSet):
         return chain_problem(self._chains(), self.n_rows(), self._rates(), initial, with_margin, self._extent)
 
     def number_weights(self, by_use: bool) -> None:
-        self._problem = self._numbering = self._steps = self._decoder = None
+        self._problem = self._numbering = None
         if by_use:
             n_labels, counts = len(self._constraints.start), self.counts()
             self._numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
-            if self._has_many_labels():
-                self._steps = new_steps(n_labels, np.zeros(0, np.int64))
+            self._number_steps(np.zeros(0, np.int64))
 
     def resume_numbering(self, pairs: np.ndarray, steps: np.ndarray) -> None:
         """Number weights in this order: pairs as `numbering.pairs_of` returned them, and transitions as `used_steps`.
@@ -243,8 +232,7 @@ class ChainSet(DataSet):
         if len(pairs):
             n_labels = len(self._constraints.start)
             self._numbering = numbering_of(pairs, self.n_rows(), n_labels)
-            if self._has_many_labels():
-                self._steps = new_steps(n_labels, steps)
+            self._number_steps(steps)
 
     def by_row(self, vector: np.ndarray) -> np.ndarray:
         if self._numbering is None:
@@ -261,7 +249,8 @@ class ChainSet(DataSet):
             return indices, vector[indices]
         n_labels = len(self._constraints.start)
         begin = n_labels * n_labels
-        steps = np.arange(begin) if self._steps is None else used_steps(self._steps)
+        used = self._decoder.used
+        steps = used_steps(used) if len(used.counts) else np.arange(begin)
         of_steps = _non_zeros(vector[: len(steps)], steps)
         indices, values = _non_zeros(vector[begin:], pairs_of(self._numbering, n_labels))
         return np.concatenate([of_steps[0], begin + indices]), np.concatenate([of_steps[1], values])
@@ -334,7 +323,7 @@ class ChainSet(DataSet):
         if self._numbering is None:
             return keys
         pairs = (pairs_of(self._numbering, len(self._constraints.start)) - NO_PAIR).astype(np.uint64)
-        steps = np.zeros(0, np.int64) if self._steps is None else used_steps(self._steps)
+        steps = used_steps(self._decoder.used)
         return np.concatenate([keys, steps.astype(np.uint64) | _IS_STEP, pairs | _IS_PAIR])
 
     def notes(self) -> list[np.ndarray]:
@@ -363,7 +352,7 @@ class ChainSet(DataSet):
             self.seen_labels,
             self._of_tokens,
         )
-        data._numbering, data._steps = self._numbering, self._steps
+        data._numbering, data._decoder = self._numbering, self._decoder
         data._keys, data._rates_of_rows = self._keys, self._rates_of_rows
         return data
 
@@ -407,9 +396,10 @@ class ChainSet(DataSet):
         rate = frequency.rates(self.earlier.seen.max(initial=0, keepdims=True), self._power)
         return np.repeat(rate, len(self._constraints.start) ** 2)
 
-    def _has_many_labels(self) -> bool:
-        """Whether weights of transitions are numbered by use; chains of one token have none."""
-        return not self._of_tokens and has_many_labels(self._constraints)
+    def _number_steps(self, steps: np.ndarray) -> None:
+        """Number the weights of transitions in this order, too, if there are many labels."""
+        if not self._of_tokens and has_many_labels(self._constraints):
+            self._decoder = learning_decoder(self._constraints, new_steps(len(self._constraints.start), steps))
 
     def _tokens(self, doc: int) -> slice:
         (first, count), starts = self._docs[doc], self._chains().starts

@@ -97,8 +97,6 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         self._chains.keep(order)
         self.features.count_anew()
         self._problem = None
-        if self._by_use is not None:
-            self._by_use.forget_chains()
 
     def problem(self) -> Problem:
         if self._problem is None:

@@ -1,61 +1,54 @@
 """Decoders of a chain: the best sequence of labels by the scores of tokens and of steps.
 
-A decoder is a first-class function with the data that it reads. Another one is a kernel of the type `DECODE` beside
-these. With many labels, of L² transitions a few in a hundred ever get a weight. An oracle call that read all of them
-would take longer for these than for all else. So there the weights in use bound the scores of all steps, labels that
-cannot win are left out (`structures.chain.pruning`), and the rest is decoded. The result is exact.
+With many labels, of L² transitions a few in a hundred ever get a weight. An oracle call that read all of them would
+take longer for these than for all else. So there the weights in use bound the scores of all steps, labels that cannot
+win are left out (`structures.chain.pruning`), and the rest is decoded. The result is exact.
+
+Which decoder it is depends on the data, not on a function in them: numba needs 0.1 ms to recognise such a function.
 """
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import FirstClassFunction, Float64Array, Float64Array2d, Int32Array, kernel, signature
+from ...kernels import kernel
 from ...structures.chain.constraints import AllowedLabels, Constraints, allowed_labels
 from ...structures.chain.pruning import MANY, Bounds, bounds_of, prune_labels, viterbi_pruned
 from ...structures.chain.viterbi import Steps, steps_of, viterbi
 from .numbering import NO_STEPS, StepNumbering
 
 
-class Transitions(NamedTuple):
-    """The scores of steps, as far as a decoder reads them: fixed ones, or none while weights are learnt.
-
-    fixed: the scores, with the constraints. bounds: of these. used: where the weights to learn are numbered by use.
-    """
-
-    fixed: Steps
-    bounds: Bounds
-    used: StepNumbering
-
-
-DECODE = signature(
-    float,
-    Float64Array2d,
-    Int32Array,
-    Constraints,
-    AllowedLabels,
-    Transitions,
-    Float64Array,
-    Int32Array,
-)
-"""(scores float64 [T, L], kinds int32 [T], constraints, allowed, transitions, weights, path int32 [T]) → float64.
-
-It writes the best sequence by the scores of tokens, which include their constraints, to path, which is 0 before, and
-returns its score. weights: float64 [d], not read where transitions are fixed.
-"""
-
-
 class Decoder(NamedTuple):
-    """A decoder. allowed: the labels whose scores it reads; empty if it reads all. decode: `DECODE`.
+    """What decoding reads, besides scores of tokens.
 
-    scores: float64 [T, L], memory for those of sequences of at most T tokens, which is not for several threads: with
-    many labels, that of a document would be new memory each time.
+    alone: whether there are no transitions: each token is labelled by itself.
+    allowed: where labels are left out, those whose scores are read; else empty. used: the places of the weights of
+    transitions, where these are learnt and numbered by use; else empty. steps: the scores of transitions, with their
+    constraints, where these are fixed; else empty. bounds: of the steps, where these are fixed and labels are left out.
     """
 
     allowed: AllowedLabels
-    transitions: Transitions
-    scores: Float64Array2d
-    decode: Annotated[FirstClassFunction, DECODE]
+    used: StepNumbering
+    steps: Steps
+    bounds: Bounds
+    alone: bool
+
+
+@kernel
+def decode_labels(decoder, scores, kinds, constraints, weights, path):
+    """Write the best sequence by token scores, float64 [T, L], to path, int32 [T]; returns its score.
+
+    scores: with the tokens' constraints. kinds: int32 [T]. weights: float64 [d], not read where transitions are fixed.
+    """
+    if decoder.alone:
+        return _decode_each(scores, path)
+    if len(decoder.allowed.labels) > 0:
+        return _decode_pruned(decoder, scores, kinds, constraints.start, constraints.end, weights, path)
+    steps = decoder.steps
+    # A single token has none.
+    if len(steps.scores) == 0 and len(path) > 1:
+        steps = steps_of(transition_scores(constraints, weights))
+    return viterbi(scores, steps, constraints.start, constraints.end, np.empty_like(scores), path)
 
 
 @kernel
@@ -71,29 +64,34 @@ def transition_scores(constraints, weights):
 
 
 @kernel
-def _decode(scores, kinds, constraints, allowed, transitions, weights, path):
-    steps = transitions.fixed
-    if len(steps.scores) == 0:
-        # Nobody reads those of a single token.
-        steps = steps_of(transition_scores(constraints, weights)) if len(path) > 1 else steps
-    return viterbi(scores, steps, constraints.start, constraints.end, np.empty_like(scores), path)
+def _decode_each(scores, path):
+    """The labels of tokens by themselves: the lowest one of the best."""
+    total = 0.0
+    for t in range(len(path)):
+        score, best = scores[t], 0
+        for label in range(1, len(score)):
+            if score[label] > score[best]:
+                best = label
+        path[t] = best
+        total += score[best]
+    return total
 
 
 @kernel
-def _decode_pruned(scores, kinds, constraints, allowed, transitions, weights, path):
-    is_fixed = len(transitions.fixed.scores) > 0
-    bounds = transitions.bounds if is_fixed else _bounds_in_use(transitions.used, weights)
-    left = prune_labels(scores, kinds, allowed, constraints.start, constraints.end, bounds)
+def _decode_pruned(decoder, scores, kinds, start, end, weights, path):
+    used, fixed = decoder.used, decoder.steps.scores
+    bounds = decoder.bounds if len(fixed) > 0 else _bounds_in_use(used, weights)
+    left = prune_labels(scores, kinds, decoder.allowed, start, end, bounds)
     n_left = len(left.labels)
     between = np.zeros((n_left, n_left))
-    if is_fixed:
+    if len(fixed) > 0:
         for i in range(n_left):
-            steps = transitions.fixed.scores[left.labels[i]]
+            steps = fixed[left.labels[i]]
             for j in range(n_left):
                 between[i, j] = steps[left.labels[j]]
     else:
-        _write_in_use(transitions.used, weights, left.number, between)
-    return viterbi_pruned(left, between, constraints.start, constraints.end, path)
+        _write_in_use(used, weights, left.number, between)
+    return viterbi_pruned(left, between, start, end, path)
 
 
 @kernel
@@ -120,15 +118,16 @@ def _write_in_use(used, weights, number, between):
 
 _NOTHING, _NONE = np.zeros(0), np.zeros((0, 0))
 _NO_NUMBERS, _NO_LABELS = np.zeros(0, np.int64), np.zeros(0, np.int32)
-_ALL_ALLOWED = AllowedLabels(_NO_NUMBERS, _NO_LABELS, _NO_NUMBERS, _NO_LABELS)
-_NO_TRANSITIONS = Transitions(Steps(_NONE, _NONE, _NOTHING), Bounds(_NOTHING, _NOTHING, _NOTHING, _NOTHING), NO_STEPS)
-_PRUNED = FirstClassFunction(_decode_pruned, DECODE)
-ALL_LABELS = Decoder(_ALL_ALLOWED, _NO_TRANSITIONS, _NONE, FirstClassFunction(_decode, DECODE))
-"""All labels and transitions, whose weights are learnt and numbered by row."""
-DECODER_OF_TOKENS = ALL_LABELS._replace(
-    transitions=_NO_TRANSITIONS._replace(fixed=Steps(np.zeros((1, 1)), _NONE, _NOTHING))
+ALL_LABELS = Decoder(
+    AllowedLabels(_NO_NUMBERS, _NO_LABELS, _NO_NUMBERS, _NO_LABELS),
+    NO_STEPS,
+    Steps(_NONE, _NONE, _NOTHING),
+    Bounds(_NOTHING, _NOTHING, _NOTHING, _NOTHING),
+    alone=False,
 )
-"""For sequences of one token, by fixed weights: nobody reads the transitions."""
+"""The decoder by all labels and transitions, whose weights are learnt and numbered by row."""
+ALONE = ALL_LABELS._replace(alone=True)
+"""The decoder of sequences where each token is labelled by itself."""
 
 
 def has_many_labels(constraints: Constraints) -> bool:
@@ -136,27 +135,18 @@ def has_many_labels(constraints: Constraints) -> bool:
     return len(constraints.start) >= MANY and not constraints.transition.any()
 
 
-def learning_decoder(
-    constraints: Constraints, used: StepNumbering, longest: int, before: Decoder | None = None
-) -> Decoder:
-    """The decoder for many labels by transitions that are learnt and numbered by use.
-
-    longest: the largest number of tokens. before: for shorter sequences, with the same constraints and transitions.
-    """
-    if before is not None and longest <= len(before.scores):
-        return before
-    allowed = allowed_labels(constraints) if before is None else before.allowed
-    scores = np.empty((longest, len(constraints.start)))
-    return Decoder(allowed, _NO_TRANSITIONS._replace(used=used), scores, _PRUNED)
+def learning_decoder(constraints: Constraints, used: StepNumbering) -> Decoder:
+    """The decoder for many labels by transitions that are learnt and numbered by use."""
+    return ALL_LABELS._replace(allowed=allowed_labels(constraints), used=used)
 
 
 def fixed_decoder(constraints: Constraints, transitions: np.ndarray) -> Decoder:
     """The decoder by fixed weights of transitions, float [L, L]."""
     scores = transitions + constraints.transition
     if not has_many_labels(constraints):
-        return ALL_LABELS._replace(transitions=_NO_TRANSITIONS._replace(fixed=steps_of(scores)))
-    of_many = _NO_TRANSITIONS._replace(fixed=Steps(scores, _NONE, _NOTHING), bounds=bounds_of(scores))
-    return Decoder(allowed_labels(constraints), of_many, _NONE, _PRUNED)
+        return ALL_LABELS._replace(steps=steps_of(scores))
+    steps = Steps(scores, _NONE, _NOTHING)
+    return ALL_LABELS._replace(allowed=allowed_labels(constraints), steps=steps, bounds=bounds_of(scores))
 
 
 def with_kinds(decoder: Decoder, constraints: Constraints) -> Decoder:

@@ -12,11 +12,15 @@ from ...features.program import SplitProgram
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints, only_labels
 from .data import Chains, require_finite
-from .decoders import ALL_LABELS, DECODER_OF_TOKENS, Decoder, fixed_decoder, has_many_labels, with_kinds
-from .layouts import Layout, fixed
+from .decoders import ALL_LABELS, ALONE, Decoder, fixed_decoder, has_many_labels, with_kinds
+from .layouts import Layout
+from .rows import fixed_rows
 from .scores import best_path, emission_scores
 from .type_sums import NOTHING_SHARED, SharedScores, TypeSums, add_shared
 from .weights import ChainWeights
+
+SCORED_TOGETHER = 16
+"""Tokens that are scored before they are labelled, where each is a chain of its own."""
 
 
 @kernel
@@ -77,7 +81,7 @@ class Labeller:
         if self.only is not None:
             labels = (self.only if constraints is self.constraints else only_labels(constraints))[kinds]
             tokens = np.flatnonzero(labels < 0)
-            starts = np.arange(len(tokens) + 1)
+            starts = np.append(np.arange(0, len(tokens), SCORED_TOGETHER), len(tokens))
         chains = self._chains(starts, kinds[tokens], constraints)
         return partial(self._labels, columns, tokens, chains, self._shared(types), labels)
 
@@ -142,9 +146,9 @@ def labeller(
 
     Sums for word types do not pay where labels are many, or where few tokens of a type may be read.
     """
-    layout = fixed(weights.rows, len(constraints.start))
+    layout = Layout(fixed=fixed_rows(weights.rows, len(constraints.start)))
     if of_tokens:
-        return Labeller(program, table, layout, DECODER_OF_TOKENS, constraints, only=only_labels(constraints))
+        return Labeller(program, table, layout, ALONE, constraints, only=only_labels(constraints))
     decoder = fixed_decoder(constraints, weights.transitions)
     if has_many_labels(constraints):
         return Labeller(program, table, layout, decoder, constraints)

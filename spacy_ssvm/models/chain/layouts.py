@@ -3,43 +3,30 @@
 A layout is a first-class function with the data that it reads; another one is a kernel of the type SCORE beside these.
 """
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...kernels import (
-    FirstClassFunction,
-    Float32Array,
-    Float64Array,
-    Float64Array2d,
-    Int32Array,
-    Int64Array,
     kernel,
     prefetch,
-    signature,
 )
 from .numbering import NO_NUMBERING, Numbering, add_row_in_use, fetch_row_in_use
-from .rows import NO_FIXED_ROWS, FixedRows, SparseRows, fixed_rows
+from .rows import NO_FIXED_ROWS, FixedRows
 
 WEIGHTS_OF_A_LINE = 16
 """Weights of 32 bits in a cache line of 64 bytes; for larger ones every second line is fetched."""
 
-SCORE = signature(
-    None, Int64Array, Int32Array, Float32Array, int, int, Numbering, FixedRows, Float64Array, Float64Array2d
-)
-"""(feature_starts, rows, values, first, end, numbering, fixed, weights, scores) → None.
-
-It writes wᵀΦ of tokens first … end − 1, a sequence, and each label, from their features alone, to scores, float64
-[T, L]. feature_starts, rows, values: as in `Chains`. weights: float64 [d], not read where the layout holds them.
-"""
-
 
 class Layout(NamedTuple):
-    """A layout of weights. numbering: where they are numbered by use. fixed: where they are fixed. score: `SCORE`."""
+    """A layout of weights: by row, unless there is a numbering of weights by use or there are fixed rows."""
 
-    numbering: Numbering
-    fixed: FixedRows
-    score: Annotated[FirstClassFunction, SCORE]
+    numbering: Numbering = NO_NUMBERING
+    fixed: FixedRows = NO_FIXED_ROWS
+
+
+BY_ROW = Layout()
+"""A block of L weights for each feature row, one after the other."""
 
 
 @kernel
@@ -58,7 +45,7 @@ def _fetch_by_row(feature_starts, rows, token, weights, n_labels):
 
 
 @kernel
-def _score_by_row(feature_starts, rows, values, first, end, numbering, fixed, weights, scores):
+def _score_by_row(feature_starts, rows, values, first, end, weights, scores):
     # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
     n_labels = np.uint64(scores.shape[1])
     for token in range(first, end):
@@ -74,7 +61,7 @@ def _score_by_row(feature_starts, rows, values, first, end, numbering, fixed, we
 
 
 @kernel
-def _score_by_use(feature_starts, rows, values, first, end, numbering, fixed, weights, scores):
+def _score_by_use(feature_starts, rows, values, first, end, numbering, weights, scores):
     begin, first_feature = scores.shape[1] * scores.shape[1], feature_starts[first]
     found = np.empty(feature_starts[end] - first_feature, np.int64)
     for f in range(first_feature, feature_starts[end]):
@@ -99,7 +86,7 @@ def _fetch_fixed(feature_starts, rows, token, fixed):
 
 
 @kernel
-def score_fixed(feature_starts, rows, values, first, end, numbering, fixed, weights, scores):
+def score_fixed(feature_starts, rows, values, first, end, fixed, scores):
     """`SCORE` by `FixedRows`, which hold the weights."""
     # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
     n_labels = np.uint64(scores.shape[1])
@@ -119,16 +106,15 @@ def score_fixed(feature_starts, rows, values, first, end, numbering, fixed, weig
                     score[np.uint32(fixed.entries[place])] += value * fixed.entries[place + np.uint64(1)]
 
 
-BY_ROW = Layout(NO_NUMBERING, NO_FIXED_ROWS, FirstClassFunction(_score_by_row, SCORE))
-"""A block of L weights for each feature row, one after the other."""
-_BY_USE, _FIXED = FirstClassFunction(_score_by_use, SCORE), FirstClassFunction(score_fixed, SCORE)
+@kernel
+def score_features(layout, feature_starts, rows, values, first, end, weights, scores):
+    """Write wᵀΦ of tokens first … end − 1, a sequence, and each label, from their features alone, to scores [T, L].
 
-
-def by_use(numbering: Numbering) -> Layout:
-    """Weights that are numbered in the order of their use. Oracles append to the numbering: one thread at a time."""
-    return Layout(numbering, NO_FIXED_ROWS, _BY_USE)
-
-
-def fixed(rows: SparseRows, n_labels: int) -> Layout:
-    """The weights of rows to predict with."""
-    return Layout(NO_NUMBERING, fixed_rows(rows, n_labels), _FIXED)
+    feature_starts, rows, values: as in `Chains`. weights: float64 [d], not read where the layout holds them.
+    """
+    if len(layout.fixed.starts) > 0:
+        score_fixed(feature_starts, rows, values, first, end, layout.fixed, scores)
+    elif len(layout.numbering.counts) > 0:
+        _score_by_use(feature_starts, rows, values, first, end, layout.numbering, weights, scores)
+    else:
+        _score_by_row(feature_starts, rows, values, first, end, weights, scores)

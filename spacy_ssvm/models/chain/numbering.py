@@ -259,5 +259,5 @@ def new_steps(n_labels: int, used: np.ndarray) -> StepNumbering:
 
 def used_steps(steps: StepNumbering) -> np.ndarray:
     """The transitions in use, int64, from · L + to, in the order of their places: the inverse of `new_steps`."""
-    used = steps.steps[: int(steps.counts[0])].astype(np.int64)
+    used = steps.steps[: int(steps.counts.sum())].astype(np.int64)
     return used[:, 0] * len(steps.places) + used[:, 1]

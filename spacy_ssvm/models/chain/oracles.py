@@ -77,12 +77,10 @@ def max_oracle(chains, example, weights, loss_scale, indices, values):
     Returns the number of entries and the (unscaled) loss.
     """
     length = chains.starts[example + 1] - chains.starts[example]
-    path = np.zeros(length, np.int32)
+    path = np.empty(length, np.int32)
     decode(chains, example, weights, loss_scale, path)
     entries, loss = feature_difference(chains, example, path, indices, values)
-    name_places(
-        chains.layout.numbering, chains.decoder.transitions.used, len(chains.constraints.start), indices, entries
-    )
+    name_places(chains.layout.numbering, chains.decoder.used, len(chains.constraints.start), indices, entries)
     return entries, loss
 
 
@@ -96,8 +94,7 @@ def decode_k_best(chains, example, weights, loss_scale, best, before, paths, pat
     length = chains.starts[example + 1] - chains.starts[example]
     scores = np.empty((length, len(constraints.start)))
     emission_scores(chains, example, weights, scores)
-    if loss_scale != 0.0:
-        add_loss(chains, example, loss_scale, scores)
+    add_loss(chains, example, loss_scale, scores)
     transitions = transition_scores(chains.constraints, weights)
     return k_viterbi(
         scores, transitions, constraints.start, constraints.end, best[:length], before[:length], paths, path_scores

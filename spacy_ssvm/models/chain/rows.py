@@ -79,7 +79,7 @@ class FixedRows(NamedTuple):
     entries: Float32Array
 
 
-NO_FIXED_ROWS = FixedRows(np.zeros(1, np.int64), np.zeros(0, np.float32))
+NO_FIXED_ROWS = FixedRows(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
 def fixed_rows(rows: SparseRows, n_labels: int) -> FixedRows:

@@ -4,6 +4,8 @@ import numpy as np
 
 from ...kernels import kernel
 from .data import Chains
+from .decoders import decode_labels
+from .layouts import score_features
 
 
 @kernel
@@ -54,12 +56,16 @@ def add_to_attributes(attributes, changes):
 
 
 @kernel
-def add_attributes_and_constraints(chains, token, score):
-    """Add to a token's scores, [L], from weights alone, what attributes and the token's constraints add."""
-    add_attributes(chains.constraints.attributes, score)
-    allowed = chains.constraints.token[chains.kinds[token]]
-    for label in range(len(score)):
-        score[label] += allowed[label]
+def _add_constraints(attributes, of_kinds, allowed, kinds, scores):
+    """Add to tokens' scores, [T, L], from weights alone, what attributes and the tokens' constraints add."""
+    for t in range(len(scores)):
+        if len(allowed.labels) > 0:
+            add_attributes_of_allowed(attributes, allowed, kinds[t], scores[t])
+        else:
+            score, of_kind = scores[t], of_kinds[kinds[t]]
+            add_attributes(attributes, score)
+            for label in range(len(score)):
+                score[label] += of_kind[label]
 
 
 @kernel
@@ -68,20 +74,18 @@ def emission_scores(chains, example, weights, scores):
 
     Scores of labels that the decoder does not read are undefined.
     """
-    first, end, layout = chains.starts[example], chains.starts[example + 1], chains.layout
+    first, end = chains.starts[example], chains.starts[example + 1]
     starts, rows, values = chains.feature_starts, chains.rows, chains.values
-    layout.score(starts, rows, values, first, end, layout.numbering, layout.fixed, weights, scores)
-    attributes, allowed = chains.constraints.attributes, chains.decoder.allowed
-    for token in range(first, end):
-        if len(allowed.labels) > 0:
-            add_attributes_of_allowed(attributes, allowed, chains.kinds[token], scores[token - first])
-        else:
-            add_attributes_and_constraints(chains, token, scores[token - first])
+    score_features(chains.layout, starts, rows, values, first, end, weights, scores)
+    attributes, kinds = chains.constraints.attributes, chains.kinds[first:end]
+    _add_constraints(attributes, chains.constraints.token, chains.decoder.allowed, kinds, scores)
 
 
 @kernel
 def add_loss(chains, example, loss_scale, scores):
     """Add loss_scale · Δ(y_i, y) to emission scores, float64 [T, L]: a token's cost to all labels but the gold one."""
+    if loss_scale == 0.0:
+        return
     first = chains.starts[example]
     for t in range(chains.starts[example + 1] - first):
         cost = loss_scale * chains.costs[first + t]
@@ -93,21 +97,17 @@ def add_loss(chains, example, loss_scale, scores):
 
 @kernel
 def best_path(chains, example, weights, scores, path):
-    """Write the best sequence by token scores, float64 [T, L], to path, int32 [T], which is 0; returns its score."""
+    """Write the best sequence by token scores, float64 [T, L], to path, int32 [T]; returns its score."""
     kinds = chains.kinds[chains.starts[example] : chains.starts[example + 1]]
-    decoder = chains.decoder
-    return decoder.decode(scores, kinds, chains.constraints, decoder.allowed, decoder.transitions, weights, path)
+    return decode_labels(chains.decoder, scores, kinds, chains.constraints, weights, path)
 
 
 @kernel
 def decode(chains, example, weights, loss_scale, path):
-    """Write argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) to path, int32 [T], which is 0; returns the maximum."""
-    scores = chains.decoder.scores[: len(path)]
-    if len(scores) < len(path):
-        scores = np.empty((len(path), len(chains.constraints.start)))
+    """Write argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) to path, int32 [T]; returns the maximum."""
+    scores = np.empty((len(path), len(chains.constraints.start)))
     emission_scores(chains, example, weights, scores)
-    if loss_scale != 0.0:
-        add_loss(chains, example, loss_scale, scores)
+    add_loss(chains, example, loss_scale, scores)
     return best_path(chains, example, weights, scores, path)
 
 

@@ -11,7 +11,7 @@ from ...features.index import Table, look_up_features
 from ...features.program import Group, rows_outside
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints
-from .layouts import Layout, score_fixed
+from .layouts import Layout, score_features
 from .scores import add_attributes
 
 MAX_SCORES = 1 << 23
@@ -52,8 +52,7 @@ def add_shared(shared, first, end, scores):
 @kernel
 def _score_types(feature_starts, rows, values, attributes, layout, scores):
     """Write wᵀΦ of the features of each of n types to scores, float64 [n, L]."""
-    numbering, fixed = layout.numbering, layout.fixed
-    score_fixed(feature_starts, rows, values, 0, len(scores), numbering, fixed, np.empty(0), scores)
+    score_features(layout, feature_starts, rows, values, 0, len(scores), np.empty(0), scores)
     for score in scores:
         add_attributes(attributes, score)
 

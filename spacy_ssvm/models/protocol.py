@@ -35,9 +35,6 @@ Warn = Callable[[str], None]
 """Issues a warning in the name of a component."""
 
 
-DIGEST_SIZE = 16
-"""Bytes of the digest of a Doc, of its input and its annotation."""
-
 MISSING = "-"
 """The missing side of a mistake: an entity that was missed, or a predicted one that is not in the gold annotation."""
 

@@ -12,7 +12,8 @@ from spacy.tokens import Doc
 
 from ..growth import extended
 from ..memory import release
-from ..models.protocol import DIGEST_SIZE, DataSet, ManyLayouts, PartlyKnown, is_incomplete
+from ..models.documents import DIGEST_SIZE
+from ..models.protocol import DataSet, ManyLayouts, PartlyKnown, is_incomplete
 from ..solvers.correction import losses
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Correction, Parameters

@@ -44,7 +44,7 @@ class Documents:
         return examples
 
     def members(self, doc: int, starts: np.ndarray) -> slice:
-        """The members of a Doc's examples, such as tokens; starts: int64 [n_examples + 1], the first of each example."""
+        """The members of a Doc's examples, such as tokens; starts: int64 [n_examples + 1], the first of each one."""
         first = self.first[doc]
         return slice(int(starts[first]), int(starts[first + self.sizes[doc]]))
 

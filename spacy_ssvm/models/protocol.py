@@ -421,7 +421,7 @@ class ManyLayouts(DataSet, Protocol):
 
 @runtime_checkable
 class Pruned(DataSet, Protocol):
-    """A data set whose first pass keeps gold structures from being predicted, whatever the weights are.
+    """A data set with a first pass, which can keep gold structures from being predicted, whatever the weights are.
 
     first_pass: a frozen dataclass with `weights`, float32.
     """
@@ -570,9 +570,9 @@ class TwoPasses(Protocol):
     """A structured model with a first pass, which is learnt before the solver learns."""
 
     def first_pass_examples(self, batches: Sequence[Any]) -> Any:
-        """What the first pass is to learn from, from these batches, one or more; None if there is nothing to learn.
+        """Examples of a first pass, from one or more batches; None if there is nothing to learn.
 
-        `training.first_pass` learns from it by its type.
+        `training.first_pass` learns from them by their type.
         """
 
 

@@ -196,7 +196,7 @@ class TreeSet(PartlyKnown, Pruned, Sharded):
         return TreeSet(self._program, self.first_pass, self._shape, self._seen_earlier)
 
     def rows(self) -> Rows:
-        """As in `Sharded`; rows are counted in gold trees."""
+        """Rows as in `Sharded`, counted in gold trees."""
         return Rows(np.zeros(0, np.uint64), 0, 1, self._counts())
 
     def shared(self) -> np.ndarray:

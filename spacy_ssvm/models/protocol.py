@@ -531,7 +531,7 @@ class StructuredModel(Protocol):
     def reader(self) -> ColumnReader:
         """Reads the columns that the templates name."""
 
-    def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
+    def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Batch:
         """A batch for the data set, from examples and their gold annotation as the codec reads it."""
 
     def data_set(self, start: Start) -> "tuple[DataSet, np.ndarray | None]":

@@ -123,6 +123,13 @@ def test_no_room_imports_upward():
     assert not upward and not beside
 
 
+def test_only_training_learns():
+    """Below it and beside it, modules know problems and parameters, but no learner."""
+    layers = {"features", "structures", "models", "corpus", "inspect"}
+    learners = {module for module in MODULES if layer(module) == "solvers"} - {"solvers.problem", "solvers.parameters"}
+    assert not [arrow for arrow in arrows() if layer(arrow.source) in layers and arrow.target in learners]
+
+
 def test_no_circle_of_layers():
     require_no_circle(
         {(layer(source), layer(target)) for source, target, _ in arrows() if layer(source) != layer(target)}

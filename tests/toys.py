@@ -2,8 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from hashlib import blake2b
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from spacy.tokens import Doc
 from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.kernels import Int64Array, kernel
 from spacy_ssvm.models.chain.space import ChainGold
-from spacy_ssvm.models.documents import Documents
+from spacy_ssvm.models.documents import Documents, digest
 from spacy_ssvm.models.growing import Levels
 from spacy_ssvm.models.packing import EXACT
 from spacy_ssvm.models.store import has_weights, load_arrays, make_model, require, require_weights, store_arrays
@@ -72,8 +71,7 @@ class Lists(NamedTuple):
         return self._replace(starts=np.zeros(len(sizes) + 1, np.int64))
 
     def digests(self):
-        parts = zip(np.split(self.items, self.starts[1:-1]), np.split(self.gold, self.starts[1:-1]))
-        return [blake2b(np.append(*part).tobytes(), digest_size=16).digest() for part in parts]
+        return [digest(self.items[first:end], self.gold[first:end]) for first, end in pairwise(self.starts)]
 
 
 @kernel

@@ -1,10 +1,22 @@
 """The examples of Docs in a data set: where they are, and what happens to them when Docs are replaced."""
 
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 import numpy as np
 
 from ..growth import appended
+
+DIGEST_SIZE = 16
+"""Bytes of the digest of a Doc, of its input and its annotation."""
+
+
+def digest(*parts: np.ndarray) -> bytes:
+    """The digest of a Doc whose input and annotation these are."""
+    found = blake2b(digest_size=DIGEST_SIZE)
+    for part in parts:
+        found.update(part.tobytes())
+    return found.digest()
 
 
 def _none() -> np.ndarray:
@@ -30,6 +42,11 @@ class Documents:
         first, sizes = self.first[docs], self.sizes[docs]
         examples: np.ndarray = np.arange(sizes.sum()) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
         return examples
+
+    def members(self, doc: int, starts: np.ndarray) -> slice:
+        """The members of a Doc's examples, such as tokens; starts: int64 [n_examples + 1], the first of each one."""
+        first = self.first[doc]
+        return slice(int(starts[first]), int(starts[first + self.sizes[doc]]))
 
     def with_more(self, sizes: np.ndarray) -> "Documents":
         """These Docs, and others with so many examples, int64, which are appended: memory is shared."""

@@ -42,7 +42,7 @@ class Levels(NamedTuple):
             fields[self.part_starts] = joined_starts(all_of(self.part_starts))
         if self.ones is not None and any(map(len, all_of(self.ones))):
             fields[self.ones] = np.concatenate([self._written_out(chunk) for chunk in chunks])
-        return chunks[0]._replace(**fields)  # type: ignore[no-any-return]
+        return chunks[0]._replace(**fields)
 
     def with_more(self, some: S, more: S) -> S:
         """`joined` of these two, but the result shares memory with the first one, which it replaces."""
@@ -55,7 +55,7 @@ class Levels(NamedTuple):
             fields[name] = with_more_columns(first, others) if is_columns else appended(first, others[1:] + first[-1])
         if self.ones is not None and len(getattr(some, self.ones)) + len(getattr(more, self.ones)):
             fields[self.ones] = appended(self._written_out(some), self._written_out(more))
-        return some._replace(**fields)  # type: ignore[no-any-return]
+        return some._replace(**fields)
 
     def taken(self, some: S, examples: np.ndarray) -> S:
         """These examples, int64, in this order; of n examples, number n stands for an empty one."""
@@ -75,7 +75,7 @@ class Levels(NamedTuple):
             fields[self.part_starts] = taken_starts(part_starts, tokens)
             if self.ones is not None and len(getattr(some, self.ones)):
                 fields[self.ones] = getattr(some, self.ones)[parts]
-        return some._replace(**fields)  # type: ignore[no-any-return]
+        return some._replace(**fields)
 
     def _written_out(self, some: Any) -> np.ndarray:
         """The array of `ones`, with all its ones."""

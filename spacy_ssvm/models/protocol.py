@@ -27,9 +27,6 @@ from .store import Saved
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-DIGEST_SIZE = 16
-"""Bytes of the digest of a Doc, of its input and its annotation."""
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -176,7 +173,7 @@ class ManyLayouts(DataSet, Protocol):
 
 @runtime_checkable
 class Pruned(DataSet, Protocol):
-    """A data set whose first pass keeps gold structures from being predicted, whatever the weights are.
+    """A data set with a first pass, which can keep gold structures from being predicted, whatever the weights are.
 
     first_pass: a frozen dataclass with `weights`, float32.
     """
@@ -286,7 +283,7 @@ class StructuredModel(Protocol):
     def reader(self) -> ColumnReader:
         """Reads the columns that the templates name."""
 
-    def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
+    def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Batch:
         """A batch for the data set, from examples and their gold annotation, each as the component's codec reads it."""
 
     def data_set(self, start: Start) -> "tuple[DataSet, np.ndarray | None]":
@@ -325,9 +322,9 @@ class TwoPasses(Protocol):
     """A structured model with a first pass, which is learnt before the solver learns."""
 
     def first_pass_examples(self, batches: Sequence[Any]) -> Any:
-        """What the first pass is to learn from, from these batches, one or more; None if there is nothing to learn.
+        """Examples of a first pass, from one or more batches; None if there is nothing to learn.
 
-        `training.first_pass` learns from it by its type.
+        `training.first_pass` learns from them by their type.
         """
 
 

@@ -945,7 +945,7 @@ class SsvmPipe(TrainablePipe):
     def _scoring(self) -> ScoringPredictor:
         predictor = self._predictor()
         if not isinstance(predictor, ScoringPredictor):
-            raise ValueError(f"[{self.name}] its model has no scores but that of the best structure")
+            raise ValueError(f"[{self.name}] its model only predicts: it has no scores of other structures")
         return predictor
 
     def _part_from_query(self, doc: Doc, of: Any) -> NamedPart:

@@ -12,7 +12,7 @@ import numpy as np
 from ..features.document import links
 from ..models.chain.first_pass import LabelExamples, LearntLabels
 from ..models.chain.weights import in_use
-from ..models.protocol import StructuredModel, TwoPasses
+from ..models.protocol import Batch, StructuredModel, TwoPasses
 from ..models.tree.candidates import BITS, HeadExamples, maximum_likelihood, ranking
 from ..structures.tree.parts import UNKNOWN
 from .jackknife import Labelling, annotated_documents, frequent_features
@@ -30,7 +30,7 @@ LEARNING_RATE = 0.1
 """AdaGrad's, for the first pass of a parser."""
 
 
-def learnt_first_pass(model: StructuredModel, batches: Sequence[Any], seed: int) -> Any:
+def learnt_first_pass(model: StructuredModel, batches: Sequence[Batch], seed: int) -> Any:
     """The first pass for `Start.first_pass`, learnt from these batches; None if there is nothing to learn."""
     examples = model.first_pass_examples(batches) if batches and isinstance(model, TwoPasses) else None
     return None if examples is None else _learnt(examples, model.space.name, seed)

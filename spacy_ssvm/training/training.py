@@ -12,7 +12,8 @@ from spacy.tokens import Doc
 
 from ..growth import extended
 from ..memory import release
-from ..models.protocol import DIGEST_SIZE, DataSet, ManyLayouts, PartlyKnown, is_incomplete
+from ..models.documents import DIGEST_SIZE
+from ..models.protocol import Batch, DataSet, ManyLayouts, PartlyKnown, is_incomplete
 from ..solvers.correction import Correction, losses
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Parameters
@@ -143,7 +144,7 @@ class Training:
         """Whether the solver has reached its tolerance."""
         return self._state.finished
 
-    def prepare(self, references: Sequence[Doc], read: Sequence[bytes], batches: Sequence[Any]) -> np.ndarray:
+    def prepare(self, references: Sequence[Doc], read: Sequence[bytes], batches: Sequence[Batch]) -> np.ndarray:
         """Add the examples that are known before learning starts.
 
         references: the reference Docs of all examples. read: the annotation that is read from their predicted Docs and
@@ -183,7 +184,7 @@ class Training:
         self._state.finished = self._state.in_epoch = False
         self._visited[:] = self._given_up
 
-    def update(self, references: Sequence[Doc], read: Sequence[bytes], places: list[int], encoded: Any) -> float:
+    def update(self, references: Sequence[Doc], read: Sequence[bytes], places: list[int], encoded: Batch) -> float:
         """Learn from one batch.
 
         references, read: as for `prepare`. places: the places in the batch of the examples that `knows` does not know.
@@ -257,7 +258,7 @@ class Training:
         name: str,
         parameters: Parameters,
         data: DataSet,
-        nothing: Any,
+        nothing: Batch,
         state: dict[str, Any],
         n_threads: int = 1,
     ) -> "Training":
@@ -330,7 +331,7 @@ class Training:
         """
         return None if self._learner is None or is_incomplete(self.data) else self._learner.certificate()
 
-    def _add(self, encoded: Any) -> np.ndarray:
+    def _add(self, encoded: Batch) -> np.ndarray:
         n_before = len(self)
         self._known.append(encoded.digests())
         projected = self.data.add(encoded)
@@ -342,7 +343,7 @@ class Training:
             keep_gold(self.data, np.arange(n_before, len(self)))
         return projected
 
-    def _take_in(self, batch: Recognised, encoded: Any) -> list[int]:
+    def _take_in(self, batch: Recognised, encoded: Batch) -> list[int]:
         """Put the encoded examples of a batch into the data; returns the numbers of those that are new or changed."""
         if batch.arrived:
             self._fill(batch.arrived, encoded)
@@ -469,7 +470,7 @@ class Training:
             extended(flags, len(flags) + n_more) for flags in (self._visited, self._unseen, self._given_up)
         )
 
-    def _fill(self, arrived: Mapping[int, int], encoded: Any) -> None:
+    def _fill(self, arrived: Mapping[int, int], encoded: Batch) -> None:
         """Give unseen examples (number → place in `encoded`) their data and the gold structures that were saved."""
         numbers = list(arrived)
         self.data.add(encoded.take(list(arrived.values())))
@@ -492,7 +493,7 @@ class Training:
                 stacklevel=6,
             )
 
-    def _replace(self, changed: Mapping[int, int], encoded: Any) -> None:
+    def _replace(self, changed: Mapping[int, int], encoded: Batch) -> None:
         """Give examples (number → place in `encoded`) their new features, and remove their planes."""
         numbers = list(changed)
         if self._learner is not None:
@@ -517,7 +518,7 @@ class Training:
             stacklevel=4,
         )
 
-    def _update_online(self, encoded: Any) -> float:
+    def _update_online(self, encoded: Batch) -> float:
         """Learn from a batch once and forget it; returns the sum of the losses."""
         learner = self._up_to_date()
         self.data, self._known = self.data.without_docs(), Recognition()

@@ -198,5 +198,4 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         return self.features.seen(self._chains.joined().rows)
 
     def _tokens(self, doc: int) -> slice:
-        first, starts = self.docs.first[doc], self._chains.joined().starts
-        return slice(int(starts[first]), int(starts[first + self.docs.sizes[doc]]))
+        return self.docs.members(doc, self._chains.joined().starts)

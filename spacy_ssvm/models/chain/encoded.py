@@ -1,7 +1,6 @@
 """A batch of Docs as a sequence component reads them to learn from."""
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from ...features.columns import take_columns
 from ...features.index import Columns
 from ...features.ranges import elements
-from ..protocol import DIGEST_SIZE
+from ..documents import digest
 
 Runs = Sequence[tuple[int, np.ndarray]]
 """Labels, int32, from some token of a Doc on."""
@@ -59,13 +58,13 @@ class EncodedChains:
 
     def digests(self) -> list[bytes]:
         """A digest of each Doc, DIGEST_SIZE bytes: equal for equal input and annotation."""
-        digests = []
-        for (first, end), wrong in zip(pairwise(self.columns.starts), self.wrong):
-            digest = blake2b(self.columns.keys[:, first:end].tobytes(), digest_size=DIGEST_SIZE)
-            digest.update(self.columns.reals[:, first:end].tobytes())
-            digest.update(self.annotated[first:end].tobytes())
-            digest.update(self.kinds[first:end].tobytes())
-            for start, labels in wrong:
-                digest.update(np.append(labels, start).tobytes())
-            digests.append(digest.digest())
-        return digests
+        (starts, keys, reals), by_token = self.columns, (self.annotated, self.kinds)
+        return [
+            digest(
+                keys[:, first:end],
+                reals[:, first:end],
+                *(part[first:end] for part in by_token),
+                *(np.append(labels, start) for start, labels in wrong),
+            )
+            for (first, end), wrong in zip(pairwise(starts), self.wrong)
+        ]

@@ -17,7 +17,7 @@ from ...features.document import MAX_COUNT, links, vote
 from ...features.extractor import Extractor
 from ...features.index import Columns, Program, table_of
 from ...structures.chain.constraints import unconstrained
-from ..protocol import DIGEST_SIZE
+from ..documents import DIGEST_SIZE
 from .encoded import EncodedChains
 from .labeller import labeller
 from .space import ChainSpace

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from hashlib import blake2b
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +15,10 @@ from ...solvers.problem import Problem, Rates
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from .. import frequency
-from ..documents import Documents
+from ..documents import Documents, digest
 from ..growing import Growing, Levels
 from ..packing import pack_numbers
-from ..protocol import DIGEST_SIZE, PartlyKnown, Pruned, Rows, Sharded
+from ..protocol import PartlyKnown, Pruned, Rows, Sharded
 from .candidates import TRAINING_SLACK, ArcFirstPass
 from .completion import complete, project
 from .data import Shape, Trees, dimension, n_rows
@@ -74,12 +73,8 @@ class EncodedTrees:
         for first_sentence, last_sentence in pairwise(self.docs):
             starts = self.columns.starts[first_sentence : last_sentence + 1]
             first, end = starts[0], starts[-1]
-            digest = blake2b((starts - first).tobytes(), digest_size=DIGEST_SIZE)
-            digest.update(self.columns.keys[:, first:end].tobytes())
-            digest.update(self.columns.reals[:, first:end].tobytes())
-            digest.update(self.heads[first:end].tobytes())
-            digest.update(self.labels[first:end].tobytes())
-            digests.append(digest.digest())
+            columns = self.columns.keys[:, first:end], self.columns.reals[:, first:end]
+            digests.append(digest(starts - first, *columns, self.heads[first:end], self.labels[first:end]))
         return digests
 
 
@@ -201,7 +196,7 @@ class TreeSet(PartlyKnown, Pruned, Sharded):
         return TreeSet(self._program, self.first_pass, self._shape, self._seen_earlier)
 
     def rows(self) -> Rows:
-        """As in `Sharded`; rows are counted in gold trees."""
+        """Rows as in `Sharded`, counted in gold trees."""
         return Rows(np.zeros(0, np.uint64), 0, 1, self._counts())
 
     def shared(self) -> np.ndarray:
@@ -235,8 +230,7 @@ class TreeSet(PartlyKnown, Pruned, Sharded):
         return Rates(of_rows[:n_arcs], of_rows[n_arcs:], np.array([self._shape.n_labels]))
 
     def _tokens(self, doc: int) -> slice:
-        first, starts = self.docs.first[doc], self._trees.joined().columns.starts
-        return slice(int(starts[first]), int(starts[first + self.docs.sizes[doc]]))
+        return self.docs.members(doc, self._trees.joined().columns.starts)
 
 
 def cut(columns: Columns, bounds: Sequence[np.ndarray]) -> tuple[Columns, np.ndarray]:

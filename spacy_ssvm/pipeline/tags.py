@@ -1,7 +1,7 @@
 """The tags of tokens as parts of a chain, for those who ask for some."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from spacy.training import Example
 
@@ -9,6 +9,7 @@ from ..inspect.parts import Mistake
 from ..models.chain.space import ChainGold
 from ..models.named_parts import NamedPart, numbers_of
 from ..structures.chain.scored import KnownLabels, LabelSequence, Run, labels_above
+from ..structures.scored import Listing
 
 
 class Tags:
@@ -20,7 +21,7 @@ class Tags:
     query_form = "a tag: (token, tag)"
     # The second best tag of a token has the negative of the best one's margin, and others have smaller margins.
     smallest_doubtful_margin = 0.0
-    listing = staticmethod(labels_above)
+    listing: ClassVar[Listing] = staticmethod(labels_above)
 
     def __init__(
         self, labels: Sequence[str], weight_labels: Sequence[str], gold: Callable[[Example], ChainGold]

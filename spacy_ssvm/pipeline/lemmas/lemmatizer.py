@@ -141,7 +141,7 @@ class LemmatizerCodec(ChainCodec):
         return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
 
     @cached_property
-    def kinds(self) -> ScriptKinds:  # type: ignore[override]  # kept: it remembers words
+    def kinds(self) -> ScriptKinds:  # It remembers words.
         return ScriptKinds(self.labels, self.lexicon, self.lemmas, self.overwrite)
 
     # Predictions

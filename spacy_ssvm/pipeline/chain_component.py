@@ -1,17 +1,8 @@
 """Components with one label per token: the largest weights of their labels, and the weights of transitions."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import Any
-
-import numpy as np
-from spacy.tokens import Doc
-from spacy.vocab import Vocab
-
 from ..inspect.confidence import checked_count
 from ..inspect.weight_tables import TopFeature, Transitions, top_features, transitions
 from .chain_codec import ChainCodec
-from .codec import Given
 from .component import SsvmPipe
 
 
@@ -52,24 +43,3 @@ class ChainComponent(SsvmPipe):
             ValueError: the component has no labels yet.
         """
         return transitions(self._predictor().weights, self.weight_labels, self.codec.kinds.constraints())
-
-
-def filled(
-    docs: Iterable[Doc],
-    predictions: Sequence[np.ndarray],
-    given: Sequence[Given],
-    values: Callable[[Vocab, np.ndarray], np.ndarray],
-) -> Iterator[tuple[Doc, np.ndarray, Any, Any]]:
-    """The Docs that have tokens, their predicted labels, spaCy's values for these, and the values that are given.
-
-    Both values are uint64 [tokens, A]; given ones are None where none is set. values: gives for a vocabulary and weight
-    labels, int32 [T], the values of the A attributes, uint64 [T, A].
-    """
-    rows = [(doc, labels, before.values) for doc, labels, before in zip(docs, predictions, given) if len(doc)]
-    for vocab, group in groupby(rows, lambda row: row[0].vocab):
-        of_vocab = list(group)
-        together = values(vocab, np.concatenate([labels for _, labels, _ in of_vocab]))
-        first = 0
-        for doc, labels, before in of_vocab:
-            yield doc, labels, together[first : first + len(labels)], before
-            first += len(labels)

@@ -181,7 +181,7 @@ class SsvmNer(ChainComponent):
             ) from None
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """As in `SsvmPipe`; the scorer also gets `spans_key`."""
+        """The figures of the scorer, which also gets `spans_key`."""
         return super().score(examples, **{"spans_key": self.codec.spans_key, **kwargs})
 
     def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast, overload
 
 import numpy as np
@@ -69,7 +70,7 @@ class ParserCodec(Codec):
     overwrite: bool = True
     is_projective: bool = True
 
-    @property
+    @cached_property
     def space(self) -> ParserSpace:
         labels = ROOT, *(label for label in self.labels if label != ROOT)
         return ParserSpace(self.name, labels, self.multi_root, self.overwrite, self.patterns, self.unlearnt)

@@ -138,7 +138,7 @@ class SsvmTagger(TagComponent):
     codec: TaggerCodec
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """As in `SsvmPipe`; the scorer also gets the attribute."""
+        """The figures of the scorer, which also gets the attribute."""
         return super().score(examples, **{"attribute": self.codec.attr, **kwargs})
 
 

@@ -1,4 +1,9 @@
-"""Components with one label per token: the largest weights of their labels, and the weights of transitions."""
+"""Components with one label per token: the largest weights of their labels, the weights of transitions, and tags."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
+
+from spacy.tokens import Doc
 
 from ..inspect.confidence import checked_count
 from ..inspect.weight_tables import TopFeature, Transitions, top_features, transitions
@@ -43,3 +48,32 @@ class ChainComponent(SsvmPipe):
             ValueError: the component has no labels yet.
         """
         return transitions(self._predictor().weights, self.weight_labels, self.codec.kinds.constraints())
+
+
+class TagComponent(ChainComponent):
+    """A component that gives each token a tag."""
+
+    @overload
+    def scored_tags(self, docs: Doc, min_score: float | None = None) -> dict[tuple[int, str], float]: ...
+
+    @overload
+    def scored_tags(
+        self, docs: Iterable[Doc], min_score: float | None = None
+    ) -> list[dict[tuple[int, str], float]]: ...
+
+    def scored_tags(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+        """The score of each (token, tag) of a Doc, a probability or, without `has_probabilities`, a margin.
+
+        docs: a Doc, or Docs, for which the result is a list. min_score: the smallest score that is listed; by default a
+        probability of 0.01 or a margin of 0.
+
+        Raises:
+            TypeError: `docs` are no Docs.
+            ValueError: `min_score` is no such score, or the component has no labels yet.
+        """
+
+        def ask(asked: Sequence[Doc]) -> list[dict[tuple[int, str], float]]:
+            found = self._scored(asked, min_score)
+            return [{(part.start, part.label): score for part, score in of_doc} for of_doc in found]
+
+        return self._in_kind(docs, ask)

@@ -21,10 +21,10 @@ from ..structures import FORBIDDEN
 from ..structures.chain.constraints import Constraints, unconstrained, with_attributes, with_fixed
 from .analyses import NO_FEATURES, SHARED, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_codec import ChainCodec
+from .chain_component import TagComponent
 from .codec import Given, values_of
 from .factories import component_factory
 from .patterns import Patterns
-from .token_labels import TagComponent
 from .writing import with_values
 
 DEFAULT_CONFIG = """

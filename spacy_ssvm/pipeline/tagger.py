@@ -16,11 +16,11 @@ from thinc.api import Model
 
 from ..models.chain.space import ChainGold, TokenKinds
 from .chain_codec import ChainCodec
+from .chain_component import TagComponent
 from .codec import Given, SavedCodec
 from .factories import component_factory
 from .patterns import Patterns
 from .tags import gold_strings
-from .token_labels import TagComponent
 from .writing import write_values
 
 DEFAULT_CONFIG = """

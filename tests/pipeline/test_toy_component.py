@@ -12,10 +12,10 @@ from spacy_ssvm.corpus.checks.corpora import CorpusData
 from spacy_ssvm.inspect.parts import Mistake
 from spacy_ssvm.models.chain.space import ChainGold, TokenKinds
 from spacy_ssvm.pipeline.chain_codec import ChainCodec
+from spacy_ssvm.pipeline.chain_component import TagComponent
 from spacy_ssvm.pipeline.corpus_checks import check_annotation
 from spacy_ssvm.pipeline.factories import component_factory
 from spacy_ssvm.pipeline.patterns import Patterns
-from spacy_ssvm.pipeline.token_labels import TagComponent
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import unconstrained, with_fixed
 

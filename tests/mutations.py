@@ -36,7 +36,9 @@ PACKAGE = ROOT / "spacy_ssvm"
 GROUPS = {
     "kernels": [f"{layer}/**/*.py" for layer in ("features", "structures", "models", "solvers")],
     "solvers": ["solvers/**/*.py"],
-    "codecs": [f"pipeline/{name}.py" for name in ("tagger", "ner", "senter", "parser", "gold_*")],
+    "codecs": [
+        f"pipeline/{name}.py" for name in ("tagger", "tags", "ner", "entities", "senter", "parser", "arcs", "gold_*")
+    ],
     "files": ["models/store.py", "models/packing.py", "models/*/weights.py", "training/state_file.py", "files.py"],
 }
 """The files of each group, below the package. Of the first group these are the kernels, of the second all else."""

@@ -1,7 +1,7 @@
 """The arcs of dependency trees as parts, for those who ask for some, and the output space of a parser."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -29,7 +29,9 @@ class Arcs(ArcNames):
 
     query_form = "an arc: (head, token, label), where a root is its own head"
     smallest_doubtful_margin = -1.0
-    listing = staticmethod(heads_above)
+
+    def listing(self, values: Any, min_score: float) -> Iterable[tuple[Any, float]]:
+        return heads_above(values, min_score)
 
     def item(self, part: NamedPart) -> tuple[int | None, int, str]:
         return part.head, part.start, part.label

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -48,7 +49,7 @@ class ChainCodec(Codec):
         """The kinds of tokens, by which Docs limit labels."""
         return TokenKinds(len(self.weight_labels))
 
-    @property
+    @cached_property
     def space(self) -> ChainSpace:
         owners = {label: self.label_of(label) for label in self.weight_labels}
         return ChainSpace(self.name, owners, self.kinds, self.label_costs, self.of_tokens, self.patterns, self.unlearnt)

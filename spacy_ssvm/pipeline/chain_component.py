@@ -1,17 +1,13 @@
-"""Components with one label per token: the largest weights of their labels, and the weights of transitions."""
+"""Components with one label per token: the largest weights of their labels, the weights of transitions, and tags."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
 
-import numpy as np
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
 
 from ..inspect.confidence import checked_count
 from ..inspect.weight_tables import TopFeature, Transitions, top_features, transitions
 from .chain_codec import ChainCodec
-from .codec import Given
 from .component import SsvmPipe
 
 
@@ -54,22 +50,30 @@ class ChainComponent(SsvmPipe):
         return transitions(self._predictor().weights, self.weight_labels, self.codec.kinds.constraints())
 
 
-def filled(
-    docs: Iterable[Doc],
-    predictions: Sequence[np.ndarray],
-    given: Sequence[Given],
-    values: Callable[[Vocab, np.ndarray], np.ndarray],
-) -> Iterator[tuple[Doc, np.ndarray, Any, Any]]:
-    """The Docs that have tokens, their predicted labels, spaCy's values for these, and the values that are given.
+class TagComponent(ChainComponent):
+    """A component that gives each token a tag."""
 
-    Both values are uint64 [tokens, A]; given ones are None where none is set. values: gives for a vocabulary and weight
-    labels, int32 [T], the values of the A attributes, uint64 [T, A].
-    """
-    rows = [(doc, labels, before.values) for doc, labels, before in zip(docs, predictions, given) if len(doc)]
-    for vocab, group in groupby(rows, lambda row: row[0].vocab):
-        of_vocab = list(group)
-        together = values(vocab, np.concatenate([labels for _, labels, _ in of_vocab]))
-        first = 0
-        for doc, labels, before in of_vocab:
-            yield doc, labels, together[first : first + len(labels)], before
-            first += len(labels)
+    @overload
+    def scored_tags(self, docs: Doc, min_score: float | None = None) -> dict[tuple[int, str], float]: ...
+
+    @overload
+    def scored_tags(
+        self, docs: Iterable[Doc], min_score: float | None = None
+    ) -> list[dict[tuple[int, str], float]]: ...
+
+    def scored_tags(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+        """The score of each (token, tag) of a Doc, a probability or, without `has_probabilities`, a margin.
+
+        docs: a Doc, or Docs, for which the result is a list. min_score: the smallest score that is listed; by default a
+        probability of 0.01 or a margin of 0.
+
+        Raises:
+            TypeError: `docs` are no Docs.
+            ValueError: `min_score` is no such score, or the component has no labels yet.
+        """
+
+        def ask(asked: Sequence[Doc]) -> list[dict[tuple[int, str], float]]:
+            found = self._scored(asked, min_score)
+            return [{(part.start, part.label): score for part, score in of_doc} for of_doc in found]
+
+        return self._in_kind(docs, ask)

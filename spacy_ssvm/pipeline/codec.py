@@ -70,7 +70,7 @@ class Survey:
 
 
 class SavedCodec(NamedTuple):
-    """What a codec keeps in a file besides labels.
+    """Contents of a codec for a file, besides labels.
 
     settings: those that the weights depend on, which loading takes from the file, not from the config. notes: what it
     knows of examples, as texts by name.
@@ -84,7 +84,7 @@ class Given(NamedTuple):
     """The annotation that a component finds on a Doc of T tokens.
 
     values: uint64 [T, A], of the A attributes that the component sets; None if none of them is set. has_starts: whether
-    sentence boundaries are set.
+    sentence boundaries are set, if these are a constraint.
     """
 
     values: np.ndarray | None = None

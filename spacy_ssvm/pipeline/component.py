@@ -492,14 +492,11 @@ class SsvmPipe(TrainablePipe):
             doc = self._without_own([example.predicted])[0].copy()
             try:
                 self.set_annotations([doc], self.predict([doc]))
+                mistakes = self.codec.parts.mistakes(Example(doc, example.reference))
             except ValueError as error:
                 self._warn(f"the update has not corrected its example, {quoted(doc)}, because {error}")
             else:
-                self._warn(
-                    complaints.uncorrected_tokens(
-                        doc, self.codec.parts.mistakes(Example(doc, example.reference)), reason
-                    )
-                )
+                self._warn(complaints.uncorrected_tokens(doc, mistakes, reason))
 
     def _limits_of_prediction(self, example: Example) -> str | None:
         """A reason that may keep the component from predicting what it has learnt from an example, or None."""

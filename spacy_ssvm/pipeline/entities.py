@@ -1,6 +1,6 @@
 """Entities as parts of a chain, for those who ask for some, and as limits of its labels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,6 @@ class Entities(Tags):
 
     query_form = "an entity: a Span with a label, or (start, end, label)"
     smallest_doubtful_margin = -1.0
-    listing = staticmethod(segments_above)
 
     def named(self, part: Run, first: int) -> NamedPart:
         return NamedPart(first + part.first, first + part.tokens.stop, self.labels[type_of(part)], part=part)
@@ -47,6 +46,9 @@ class Entities(Tags):
     def part(self, named: NamedPart, first: int) -> Run:
         self.require_known(named.label)
         return run(named.start - first, named.end - first, self.labels.index(named.label))
+
+    def listing(self, values: Any, min_score: float) -> Iterable[tuple[Run, float]]:
+        return segments_above(values, min_score)
 
     def item(self, part: NamedPart) -> tuple[int, int, str]:
         return part[:3]

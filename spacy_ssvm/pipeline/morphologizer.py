@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from spacy.attrs import MORPH, POS
@@ -21,11 +21,11 @@ from ..structures import FORBIDDEN
 from ..structures.chain.constraints import Constraints, unconstrained, with_attributes, with_fixed
 from .analyses import NO_FEATURES, SHARED, Analyses, analyses_of, attributes_of, divided, joined, weight_labels_of
 from .chain_codec import ChainCodec
-from .chain_component import filled
+from .chain_component import TagComponent
 from .codec import Given, values_of
 from .factories import component_factory
 from .patterns import Patterns
-from .token_labels import TagComponent
+from .writing import with_values
 
 DEFAULT_CONFIG = """
 [ssvm_morphologizer]
@@ -91,10 +91,10 @@ class MorphologizerCodec(ChainCodec):
         return MORPH, POS
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
-        for doc, _, values, present in filled(docs, predictions, given, self._values):
-            if present is not None:
-                values = self._with_present(doc.vocab, values, present)
-            doc.from_array(list(self.attributes), values)
+        for doc, _, values, before in with_values(docs, predictions, given, self._values):
+            if before.values is not None:
+                values = self._with_present(doc.vocab, values, before.values)
+            doc.from_array(list(self.attributes), cast(Any, values))
 
     def _with_present(self, vocab: Vocab, predicted: np.ndarray, present: np.ndarray) -> np.ndarray:
         """The values to write to tokens with these present ones; all uint64 [T, 2]."""
@@ -123,8 +123,9 @@ class MorphologizerCodec(ChainCodec):
         if joined(pos, morph) != label:
             raise ValueError(f"[{self.name}] {label!r} is written {joined(pos, morph)!r}: names and values are sorted")
 
-    def _values(self, vocab: Vocab, labels: np.ndarray) -> np.ndarray:
+    def _values(self, vocab: Vocab, docs: Sequence[Doc], predictions: Sequence[np.ndarray]) -> np.ndarray:
         """spaCy's numbers of the features and coarse tags of these labels, uint64 [T, 2]."""
+        labels = np.concatenate(predictions)
         found = analyses_of(self.weight_labels)
         for label in np.unique(labels).tolist():
             vocab.strings.add(found.pairs[label][1])

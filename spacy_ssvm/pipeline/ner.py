@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE
@@ -20,12 +20,13 @@ from ..models.chain.space import ChainGold, TokenKinds
 from ..structures.chain.biluo import segments
 from ..training.calibration import Fit
 from .chain_codec import ChainCodec
-from .chain_component import ChainComponent, filled
+from .chain_component import ChainComponent
 from .codec import Gaps, Given, Survey, Warn
 from .component import as_docs
 from .entities import IOB_BEGIN, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE, Entities, EntityKinds
 from .factories import component_factory
 from .patterns import Patterns
+from .writing import with_values
 
 DEFAULT_CONFIG = """
 [ssvm_ner]
@@ -138,11 +139,11 @@ class NerCodec(ChainCodec):
             )
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
-        for doc, labels, values, present in filled(docs, predictions, given, self._values):
-            if present is None:
-                doc.from_array([ENT_IOB, ENT_TYPE], values)
+        for doc, labels, values, before in with_values(docs, predictions, given, self._values):
+            if before.values is None:
+                doc.from_array([ENT_IOB, ENT_TYPE], cast(Any, values))
                 continue
-            iob = present[:, 0]
+            iob = before.values[:, 0]
             found = [
                 Span(doc, first, end, label=self.labels[label])
                 for first, end, label in segments(labels)
@@ -157,12 +158,12 @@ class NerCodec(ChainCodec):
     def parts(self) -> Entities:
         return Entities(self.labels, self.weight_labels, self.gold)
 
-    def _values(self, vocab: Vocab, labels: np.ndarray) -> np.ndarray:
+    def _values(self, vocab: Vocab, docs: Sequence[Doc], predictions: Sequence[np.ndarray]) -> np.ndarray:
         """spaCy's ENT_IOB and ENT_TYPE of these weight labels, uint64 [T, 2]."""
         types = [vocab.strings.add(label) for label in self.labels]
         inside = {"B": IOB_BEGIN, "I": IOB_INSIDE, "L": IOB_INSIDE, "U": IOB_BEGIN}
         values = [(IOB_OUTSIDE, 0), *((inside[place], number) for number in types for place in "BILU")]
-        return np.take(np.array(values, np.uint64), labels, axis=0)
+        return np.take(np.array(values, np.uint64), np.concatenate(predictions), axis=0)
 
 
 class SsvmNer(ChainComponent):
@@ -180,7 +181,7 @@ class SsvmNer(ChainComponent):
             ) from None
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """As in `SsvmPipe`; the scorer also gets `spans_key`."""
+        """The figures of the scorer, which also gets `spans_key`."""
         return super().score(examples, **{"spans_key": self.codec.spans_key, **kwargs})
 
     def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:

@@ -38,7 +38,9 @@ class OwnAnnotation:
 
     def given(self, codec: Codec, docs: Sequence[Doc]) -> list[Given]:
         """The annotation besides its own that the component finds on these Docs, to which it is about to write."""
-        return [given_annotation(doc, codec.attributes) for doc in self._without(codec, docs, self._remembered(docs))]
+        left = self._without(codec, docs, self._remembered(docs))
+        reads_starts = SENT_START in codec.space.constraining
+        return [given_annotation(doc, codec.attributes, reads_starts) for doc in left]
 
     def remember(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
         """Remember that these predictions were written to the Docs."""
@@ -81,9 +83,9 @@ class OwnAnnotation:
         return left
 
 
-def given_annotation(doc: Doc, attributes: Sequence[int]) -> Given:
-    """The annotation of these attributes that is found on a Doc."""
-    has_starts = doc.has_annotation(SENT_START)
+def given_annotation(doc: Doc, attributes: Sequence[int], reads_starts: bool) -> Given:
+    """The annotation of these attributes that is found on a Doc. reads_starts: boundaries are a constraint."""
+    has_starts = not reads_starts or doc.has_annotation(SENT_START)
     # `has_annotation` leaves out the first token's boundary.
     is_start = SENT_START in attributes and len(doc) > 0 and doc[0].is_sent_start is not None
     is_any = is_start or any(map(doc.has_annotation, attributes))

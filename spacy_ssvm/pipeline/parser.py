@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cached_property
 from typing import Any, cast, overload
 
 import numpy as np
@@ -27,6 +27,7 @@ from .factories import component_factory
 from .gold_trees import FLAWS, ROOT, UNNAMED, gold_trees, sets_all_starts
 from .long_sentences import MAX_SENTENCE, joined
 from .patterns import Patterns
+from .writing import with_values
 
 DEFAULT_CONFIG = """
 [ssvm_parser]
@@ -69,7 +70,7 @@ class ParserCodec(Codec):
     overwrite: bool = True
     is_projective: bool = True
 
-    @property
+    @cached_property
     def space(self) -> ParserSpace:
         labels = ROOT, *(label for label in self.labels if label != ROOT)
         return ParserSpace(self.name, labels, self.multi_root, self.overwrite, self.patterns, self.unlearnt)
@@ -127,27 +128,20 @@ class ParserCodec(Codec):
     def write(
         self, docs: Iterable[Doc], predictions: Sequence[tuple[np.ndarray, np.ndarray]], given: Sequence[Given]
     ) -> None:
-        rows = [row for row in zip(docs, predictions, given) if len(row[0])]
-        for vocab, group in groupby(rows, lambda row: row[0].vocab):
-            of_vocab = list(group)
-            values = self._values(vocab, [prediction for _, prediction, _ in of_vocab])
-            first = 0
-            for doc, _, before in of_vocab:
-                tree = values[first : first + len(doc)]
-                first += len(doc)
-                is_given = np.zeros(len(doc), np.bool_)
-                if not self.overwrite and before.values is not None:
-                    is_given = before.values[:, 1] != 0
-                    tree[is_given, 1] = before.values[is_given, 1]
-                reads_starts = before.has_starts and (self.multi_root or len(doc) > MAX_SENTENCE)
-                starts = values_of(doc, [SENT_START]) if reads_starts else None
-                if starts is not None and len(doc) > MAX_SENTENCE:
-                    if is_given.any():
-                        tree[is_given, 0] = cast(Any, before.values)[is_given, 0]
-                    self._join(vocab, tree, is_given, starts[:, 0] == 1)
-                doc.from_array([HEAD, DEP], cast(Any, tree))
-                if starts is not None and self.multi_root:
-                    doc.from_array([SENT_START], cast(Any, starts))
+        for doc, _, tree, before in with_values(docs, predictions, given, self._values):
+            is_given = np.zeros(len(doc), np.bool_)
+            if not self.overwrite and before.values is not None:
+                is_given = before.values[:, 1] != 0
+                tree[is_given, 1] = before.values[is_given, 1]
+            reads_starts = before.has_starts and (self.multi_root or len(doc) > MAX_SENTENCE)
+            starts = values_of(doc, [SENT_START]) if reads_starts else None
+            if starts is not None and len(doc) > MAX_SENTENCE:
+                if is_given.any():
+                    tree[is_given, 0] = cast(Any, before.values)[is_given, 0]
+                self._join(doc.vocab, tree, is_given, starts[:, 0] == 1)
+            doc.from_array([HEAD, DEP], cast(Any, tree))
+            if starts is not None and self.multi_root:
+                doc.from_array([SENT_START], cast(Any, starts))
 
     def _join(self, vocab: Vocab, tree: np.ndarray, is_given: np.ndarray, is_start: np.ndarray) -> None:
         """Make one tree again of the parts of each long sentence: with several roots, only given heads join them.
@@ -165,7 +159,7 @@ class ParserCodec(Codec):
         for tokens_of, label in ((heads != tokens, UNNAMED), (heads == tokens, ROOT)):
             tree[tokens_of & (heads != before), 1] = vocab.strings.add(label)
 
-    def _values(self, vocab: Vocab, trees: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    def _values(self, vocab: Vocab, docs: Sequence[Doc], trees: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """spaCy's HEAD and DEP of all tokens, uint64 [T, 2], from the heads and labels of some Docs."""
         names = np.array([vocab.strings.add(label) for label in self.space.labels], np.uint64)
         lengths = [len(heads) for heads, _ in trees]

@@ -1,6 +1,6 @@
 """`ssvm_senter`: where sentences start."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -9,6 +9,7 @@ from spacy.attrs import SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..corpus.reader import same_tokens
@@ -18,11 +19,12 @@ from ..models.named_parts import NamedPart
 from ..models.protocol import Predictor
 from ..structures.chain.scored import LabelSequence, Run, labels_above
 from .chain_codec import ChainCodec
-from .chain_component import ChainComponent, filled
+from .chain_component import ChainComponent
 from .codec import Gaps, Given, Warn
 from .factories import component_factory
 from .patterns import Patterns
 from .tags import Tags
+from .writing import write_values
 
 DEFAULT_CONFIG = """
 [ssvm_senter]
@@ -95,10 +97,10 @@ class SenterCodec(ChainCodec):
         return (SENT_START,)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
-        for doc, _, starts, present in filled(docs, predictions, given, lambda vocab, labels: _VALUES[labels]):
-            if not self.overwrite and present is not None:
-                starts = np.where(present != 0, present, starts)
-            doc.from_array([SENT_START], starts)
+        def values_of(_: Vocab, __: Sequence[Doc], labels: Sequence[np.ndarray]) -> np.ndarray:
+            return np.take(_VALUES, np.concatenate(labels), axis=0)
+
+        write_values(self.attributes, self.overwrite, docs, predictions, given, values_of)
 
     @property
     def kinds(self) -> TokenKinds:
@@ -132,10 +134,6 @@ class Starts(Tags):
     query_form = "a sentence start: the number of a token"
     smallest_doubtful_margin = -1.0
 
-    @staticmethod
-    def listing(values: Any, min_score: float) -> Iterator[tuple[Run, float]]:
-        return (found for found in labels_above(values, min_score) if found[0].labels == (LABELS.index(START),))
-
     def named(self, part: Run, first: int) -> NamedPart:
         token = first + part.first
         return NamedPart(token, token + 1, START, part=part)
@@ -143,6 +141,10 @@ class Starts(Tags):
     def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
         start = LABELS.index(START)
         return [self.named(Run(token, (start,)), first) for token in np.flatnonzero(y.labels == start).tolist()]
+
+    def listing(self, values: Any, min_score: float) -> Iterable[tuple[Run, float]]:
+        start = (LABELS.index(START),)
+        return (found for found in labels_above(values, min_score) if found[0].labels == start)
 
     def item(self, part: NamedPart) -> int:
         return part.start

@@ -14,14 +14,14 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..corpus.reader import same_tokens
 from ..models.chain.space import ChainGold, TokenKinds
 from .chain_codec import ChainCodec
-from .chain_component import filled
+from .chain_component import TagComponent
 from .codec import Given, SavedCodec
 from .factories import component_factory
 from .patterns import Patterns
-from .token_labels import TagComponent
+from .tags import gold_strings
+from .writing import write_values
 
 DEFAULT_CONFIG = """
 [ssvm_tagger]
@@ -82,11 +82,7 @@ class TaggerCodec(ChainCodec):
         return SavedCodec({"attr": self.attr}, {})
 
     def gold(self, example: Example) -> ChainGold:
-        attribute, reference = ATTRIBUTES[self.attr], example.reference
-        if same_tokens(example):
-            tags = [reference.vocab.strings[int(tag)] for tag in reference.to_array(attribute)]
-        else:
-            tags = example.get_aligned(attribute, as_string=True)
+        tags = gold_strings(example, ATTRIBUTES[self.attr])
         wrong = {token: tag[1:] for token, tag in enumerate(tags) if tag and tag[0] == NEGATIVE and len(tag) > 1}
         labels = [tag if tag and token not in wrong else None for token, tag in enumerate(tags)]
         return ChainGold(labels, [(token, [tag]) for token, tag in wrong.items()])
@@ -96,13 +92,10 @@ class TaggerCodec(ChainCodec):
         return (ATTRIBUTES[self.attr],)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
-        def values_of_labels(vocab: Vocab, labels: np.ndarray) -> np.ndarray:
-            return np.take(self.values(vocab), labels, axis=0)
+        def values_of(vocab: Vocab, _: Sequence[Doc], labels: Sequence[np.ndarray]) -> np.ndarray:
+            return np.take(self.values(vocab), np.concatenate(labels), axis=0)
 
-        for doc, _, values, present in filled(docs, predictions, given, values_of_labels):
-            if not self.overwrite and present is not None:
-                values = np.where(present != 0, present, values)
-            doc.from_array([ATTRIBUTES[self.attr]], values)
+        write_values(self.attributes, self.overwrite, docs, predictions, given, values_of)
 
     @property
     def kinds(self) -> TokenKinds:
@@ -145,7 +138,7 @@ class SsvmTagger(TagComponent):
     codec: TaggerCodec
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """As in `SsvmPipe`; the scorer also gets the attribute."""
+        """The figures of the scorer, which also gets the attribute."""
         return super().score(examples, **{"attribute": self.codec.attr, **kwargs})
 
 

@@ -1,14 +1,23 @@
 """The tags of tokens as parts of a chain, for those who ask for some."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 from spacy.training import Example
 
+from ..corpus.reader import same_tokens
 from ..inspect.parts import Mistake
 from ..models.chain.space import ChainGold
 from ..models.named_parts import NamedPart, numbers_of
 from ..structures.chain.scored import KnownLabels, LabelSequence, Run, labels_above
+
+
+def gold_strings(example: Example, attribute: int) -> list[str]:
+    """The gold value of a token attribute, by spaCy's number, of each predicted token; empty where it is unknown."""
+    reference = example.reference
+    if same_tokens(example):
+        return [reference.vocab.strings[int(value)] for value in reference.to_array(attribute)]
+    return [value or "" for value in example.get_aligned(cast(Any, attribute), as_string=True)]
 
 
 class Tags:
@@ -20,7 +29,6 @@ class Tags:
     query_form = "a tag: (token, tag)"
     # The second best tag of a token has the negative of the best one's margin, and others have smaller margins.
     smallest_doubtful_margin = 0.0
-    listing = staticmethod(labels_above)
 
     def __init__(
         self, labels: Sequence[str], weight_labels: Sequence[str], gold: Callable[[Example], ChainGold]
@@ -37,6 +45,9 @@ class Tags:
     def part(self, named: NamedPart, first: int) -> Run:
         self.require_known(named.label)
         return Run(named.start - first, (self.weight_labels.index(named.label),))
+
+    def listing(self, values: Any, min_score: float) -> Iterable[tuple[Run, float]]:
+        return labels_above(values, min_score)
 
     def item(self, part: NamedPart) -> Any:
         return part.label

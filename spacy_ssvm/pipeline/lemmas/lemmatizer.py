@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.attrs import LEMMA, ORTH, POS
@@ -15,7 +14,6 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ...corpus.reader import same_tokens
 from ...features.hashing import mixed
 from ...inspect.parts import Mistake
 from ...models.chain.space import ChainGold
@@ -24,7 +22,8 @@ from ..chain_component import ChainComponent
 from ..codec import Gaps, Given, SavedCodec, Warn, values_of
 from ..factories import component_factory
 from ..patterns import Patterns
-from ..tags import Tags
+from ..tags import Tags, gold_strings
+from ..writing import write_values
 from .edit_scripts import parse_script, script_of
 from .known_lemmas import KnownLemmas
 from .lemma_lexicon import READ, LemmaLexicon, known_entries
@@ -97,12 +96,12 @@ class LemmatizerCodec(ChainCodec):
 
     def gold(self, example: Example) -> ChainGold:
         forms = [token.text for token in example.predicted]
-        return ChainGold([_label(form, lemma) for form, lemma in zip(forms, _lemmas(example))])
+        return ChainGold([_label(form, lemma) for form, lemma in zip(forms, gold_strings(example, LEMMA))])
 
     def survey(self, examples: Iterable[Example], gold: Sequence[ChainGold]) -> "WordSurvey":
         survey = WordSurvey(len(gold), self.label_counts(gold), min_count=self.min_tree_freq)
         for example, found in zip(examples, gold):
-            words = zip(example.predicted, _lemmas(example), found.labels)
+            words = zip(example.predicted, gold_strings(example, LEMMA), found.labels)
             survey.pairs.update((token.text, lemma) for token, lemma, label in words if label is not None)
             values = values_of(example.predicted, READ)
             survey.read.update(np.flatnonzero(values.any(axis=0)).tolist())
@@ -141,7 +140,7 @@ class LemmatizerCodec(ChainCodec):
         return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
 
     @cached_property
-    def kinds(self) -> ScriptKinds:  # type: ignore[override]  # kept: it remembers words
+    def kinds(self) -> ScriptKinds:  # It remembers words.
         return ScriptKinds(self.labels, self.lexicon, self.lemmas, self.overwrite)
 
     # Predictions
@@ -151,21 +150,11 @@ class LemmatizerCodec(ChainCodec):
         return (LEMMA,)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
-        rows = [row for row in zip(docs, predictions, given) if len(row[0])]
-        for vocab, group in groupby(rows, lambda row: row[0].vocab):
-            of_vocab = list(group)
-            values = np.concatenate([values_of(doc, READ) for doc, _, _ in of_vocab])
-            lemmas = self._lemmas_of(values, np.concatenate([labels for _, labels, _ in of_vocab]), vocab)
-            first = 0
-            for doc, labels, before in of_vocab:
-                found = lemmas[first : first + len(labels)]
-                first += len(labels)
-                if not self.overwrite and before.values is not None:
-                    found = np.where(before.values != 0, before.values, found)
-                doc.from_array([LEMMA], cast(Any, found))
+        write_values(self.attributes, self.overwrite, docs, predictions, given, self._lemmas_of)
 
-    def _lemmas_of(self, values: np.ndarray, labels: np.ndarray, vocab: Vocab) -> np.ndarray:
-        """spaCy's numbers of the lemmas, uint64 [T, 1]. values: uint64 [T, 4], of READ. labels: int32 [T]."""
+    def _lemmas_of(self, vocab: Vocab, docs: Sequence[Doc], predictions: Sequence[np.ndarray]) -> np.ndarray:
+        """spaCy's numbers of the lemmas, uint64 [T, 1]."""
+        values, labels = np.concatenate([values_of(doc, READ) for doc in docs]), np.concatenate(predictions)
         unlabelled = self.kinds.limits.unlabelled
         if unlabelled.any():
             known = self.lexicon.look_up(values)
@@ -216,7 +205,7 @@ class LemmaScripts(Tags):
     query_form = "an edit script: (token, script)"
 
     def mistakes(self, example: Example) -> list[Mistake]:
-        pairs = enumerate(zip(_lemmas(example), example.predicted))
+        pairs = enumerate(zip(gold_strings(example, LEMMA), example.predicted))
         return [
             Mistake(i, i + 1, gold, token.lemma_)
             for i, (gold, token) in pairs
@@ -225,14 +214,6 @@ class LemmaScripts(Tags):
 
     def missed(self, mistake: Mistake) -> None:
         return None
-
-
-def _lemmas(example: Example) -> list[str]:
-    """The gold lemma of each predicted token, empty where it is unknown."""
-    reference = example.reference
-    if same_tokens(example):
-        return [reference.vocab.strings[int(lemma)] for lemma in reference.to_array(LEMMA)]
-    return [lemma or "" for lemma in example.get_aligned(LEMMA, as_string=True)]
 
 
 def _label(form: str, lemma: str) -> str | None:

@@ -500,7 +500,7 @@ def text_of(node: ast.expr) -> str:
     return re.sub(r"%(?:\.\d+)?[sdf]", "…", text).replace("%%", "%")
 
 
-WARNS = ("warnings.warn", "warn", "self._warn", "LOGGER.warning")
+WARNS = ("warnings.warn", "warn", "self.warn", "self._learning.warn", "LOGGER.warning")
 
 
 def messages(header: str) -> list[str]:

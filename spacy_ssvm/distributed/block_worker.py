@@ -17,11 +17,14 @@ from spacy.training.initialize import init_vocab
 from spacy.util import registry
 
 from ..files import replace_files
-from ..memory import is_limited
-from ..models.protocol import PartlyKnown, Sharded, is_incomplete
+from ..memory import is_limited, return_large
+from ..models.protocol import Batch, PartlyKnown, Sharded, is_incomplete
 from ..models.resources import digest_of_classes
 from ..pipeline.codec import Survey
+from ..pipeline.complaints import Warnings, projections
 from ..pipeline.component import SsvmPipe
+from ..pipeline.learning import load_resources
+from ..pipeline.trained_state import TrainedState
 from ..solvers.block_kinds import kind_of_block
 from ..solvers.blocks import Block, EpochSettings, LearningBlock
 from ..solvers.certificate import Slacks
@@ -30,6 +33,8 @@ from ..solvers.dual_block import DualBlock
 from ..solvers.sparse import SparseVector, sparse
 from ..solvers.sum_block import SumBlock
 from ..training import state_file
+from ..training.examples import BATCH, encode, in_parts, read_examples
+from ..training.unreadable import Unreadable
 from ..wording import name_of
 from .common_weights import check_dimension
 from .messages import BlockEpoch, Layout, Setup, SubtreeSum
@@ -58,11 +63,12 @@ class TrainingShard:
 class _Encoded(NamedTuple):
     """A component's data set, without Docs, and the batches for it.
 
-    learnt: the numbers of the examples in these. digest: of all.
+    trained: the state that they were encoded with. learnt: the numbers of the examples in these. digest: of all.
     """
 
+    trained: TrainedState
     data: Sharded
-    batches: list[Any]
+    batches: list[Batch]
     learnt: list[int]
     digest: bytes
 
@@ -71,7 +77,8 @@ class _Encoded(NamedTuple):
 class _ComponentBlock:
     """A component's block.
 
-    data: its examples. parts: those of each part of the shard, int64. setup, shared: what it was made with.
+    data: its examples. parts: those of each part of the shard, int64. setup, shared: what it was made with. reads: the
+    annotation that was there, of that which features read.
     digest: of the examples. epochs: whose steps it has taken. latest: an epoch that it has run since.
     """
 
@@ -80,6 +87,7 @@ class _ComponentBlock:
     parts: list[np.ndarray]
     setup: Setup
     shared: np.ndarray
+    reads: tuple[str, ...]
     digest: bytes
     epochs: int = 0
     latest: BlockEpoch | None = None
@@ -134,7 +142,15 @@ class BlockWorker:
 
     def survey(self, component: str) -> Survey:
         """The survey of the shard's examples, before any is encoded."""
-        return self._pipe(component).survey(self._examples(), self._nlp)
+        trained, unreadable = self._pipe(component).trained, Unreadable(component)
+        codec, n_examples = trained.codec, 0
+        survey = codec.survey([], [])
+        with self._nlp.memory_zone():
+            for part in in_parts(self._examples()):
+                survey.add(read_examples(part, codec, trained.structured, unreadable).survey(codec))
+                n_examples += len(part)
+            unreadable.report(n_examples)
+        return survey
 
     def encode(self, component: str, setup: Setup) -> np.ndarray:
         """Encode the examples; returns `Sharded.shared` of what is learnt from the shard before the solver learns.
@@ -142,22 +158,46 @@ class BlockWorker:
         Raises:
             ValueError: the shard has no examples for the component.
         """
-        pipe = self._pipe(component)
+        return_large()
         with self._noting_warnings(component):
-            learnt, batches = pipe.encoded(self._examples(), setup.labels, setup.notes, self._nlp)
+            trained, learnt, batches = self._encoded_shard(component, setup)
         if not learnt:
             raise ValueError(
                 f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
                 "has every document whose turn it is: take fewer workers, or annotate more documents"
             )
-        data = pipe.data_set(batches, setup.seed)
+        data = trained.data_set(batches, setup.seed)
         if not isinstance(data, Sharded):
             raise ValueError(f"[{component}] several workers do not learn models of this kind: use `spacy train`")
         digest = hashlib.sha256()
         for batch in batches:
             digest.update(b"".join(batch.digests()))
-        self._encoded[component] = _Encoded(data, batches, learnt, digest.digest())
+        self._encoded[component] = _Encoded(trained, data, batches, learnt, digest.digest())
         return data.shared()
+
+    def _encoded_shard(self, component: str, setup: Setup) -> tuple[TrainedState, list[int], list[Batch]]:
+        """The component's state with all labels, the numbers of the examples that there is anything to learn from,
+        ascending, and these as batches. No example is kept.
+        """
+        trained, unreadable = self._pipe(component).trained, Unreadable(component)
+        load_resources(trained, self._nlp)
+        codec = trained.codec.restored(trained.codec.saved._replace(notes=setup.notes))
+        trained = trained.bound_to(codec, trained.settings)
+        trained = trained.with_labels([label for label in setup.labels if label not in codec.labels])
+        codec, learnt, batches = trained.codec, list[int](), list[Batch]()
+        n_examples, gaps = 0, codec.gaps({}, {})
+        with self._nlp.memory_zone():
+            for part in in_parts(self._examples()):
+                read = read_examples(part, codec, trained.structured, unreadable)
+                encoded = encode(read.annotated(), trained.structured, unreadable, BATCH)
+                trained = trained.with_annotation_of([part[number].predicted for number in read.gold])
+                learnt += encoded.numbers
+                batches += encoded.batches
+                gaps.add(codec.gaps(part, read.gold))
+                n_examples += len(part)
+            unreadable.report(n_examples)
+            codec.report_gaps(gaps, Warnings(component))
+        return trained, learnt, batches
 
     @contextmanager
     def _noting_warnings(self, component: str) -> Iterator[None]:
@@ -187,7 +227,7 @@ class BlockWorker:
             dimension=data.dimension(),
             n_examples=problem.n_examples,
             is_certified=problem.exact and not is_incomplete(data),
-            reads=self._pipe(component).reads,
+            reads=begun.reads,
             classes=digest_of_classes(self._pipe(component).model),
             warnings=self._warnings[component],
         )
@@ -285,15 +325,15 @@ class BlockWorker:
         if component not in self._encoded:
             self.encode(component, setup)
         found = self._encoded.pop(component)
-        data, pipe = found.data.with_shared(shared), self._pipe(component)
+        data, solver = found.data.with_shared(shared), found.trained.solver
         changed = np.concatenate([data.add(batch) for batch in found.batches])
         with self._noting_warnings(component):
-            pipe.warn_of_projections(found.learnt, self._names, data, changed)
+            Warnings(component)(projections(found.learnt, self._names, data, changed))
         check_dimension(component, data.dimension())
         ends = np.searchsorted(found.learnt, self._ends)
         parts = [data.docs.examples(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
-        block = kind_of_block(pipe.solver)(pipe.solver, data.problem())
-        return _ComponentBlock(block, data, parts, setup, shared, found.digest)
+        block = kind_of_block(solver)(solver, data.problem())
+        return _ComponentBlock(block, data, parts, setup, shared, found.trained.record.reads, found.digest)
 
     def _loaded(self, component: str) -> _ComponentBlock:
         """The component's block, of this worker or as one that has died has left it."""

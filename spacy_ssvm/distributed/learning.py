@@ -4,6 +4,7 @@ import hashlib
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -22,10 +23,12 @@ from wasabi import msg
 from .. import __version__
 from ..models.chain.weights import reads_first_pass
 from ..models.protocol import Sharded
-from ..models.resources import digest_of_classes
+from ..models.resources import digest_of_classes, release_tables
 from ..pipeline.codec import Survey
+from ..pipeline.complaints import Warnings, kept_by_workers
 from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
+from ..pipeline.training_record import TrainingRecord
 from ..solvers.block_kinds import kind_of_block
 from .block_worker import BlockWorkerProcess, TrainingShard
 from .checkpoint import Checkpoint
@@ -160,8 +163,8 @@ def initialized(
         # A reader of labels returns None where there is no file.
         are_given[name] = registry.resolve({"labels": given.get("labels")})["labels"] is not None
         if not are_given[name]:
-            given["labels"] = pipe.new_labels(surveys[name])
-            pipe.check_labels_to_learn([*pipe.labels, *given["labels"]], surveys[name])
+            given["labels"] = surveys[name].new_labels(pipe.labels)
+            surveys[name].require_labels(name, [*pipe.labels, *given["labels"]])
     nlp = init_nlp(alone)
     settings = nlp.config.interpolate()["training"]
     seed = settings["seed"] or 0
@@ -172,7 +175,7 @@ def initialized(
     for name in names:
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
-        pipe.apply_survey(surveys.pop(name))
+        pipe.codec = pipe.codec.with_survey(surveys.pop(name))
         setup = Setup(list(pipe.labels), dict(pipe.codec.saved.notes), seed)
         shared = np.mean(send("encode", [(name, setup)] * n_workers)(), axis=0)
         layouts: list[Layout] = send("begin", [(name, setup, shared)] * n_workers)()
@@ -185,7 +188,7 @@ def initialized(
             )
         weights = common(layouts)
         check_dimension(name, weights.dimension)
-        data = pipe.data_set([], seed)
+        data = pipe.trained.data_set([], seed)
         assert isinstance(data, Sharded)
         data = data.with_shared(shared).of_rows(weights.keys, weights.seen)
         n_examples = sum(layout.n_examples for layout in layouts)
@@ -198,11 +201,18 @@ def initialized(
         if state is not None:
             training.replay(state)
         reads = {annotation for layout in layouts for annotation in layout.reads}
-        pipe.learn_by(training, tuple(sorted(reads)), are_given[name])
+        learn_by(pipe, training, TrainingRecord(tuple(sorted(reads)), are_given[name]))
         trainings.append(training)
     for training in trainings:
         training.together = trainings
     return nlp, trainings
+
+
+def learn_by(pipe: SsvmPipe, training: SharedTraining, record: TrainingRecord) -> None:
+    """Let a component learn by this training: its `update` asks for an epoch. record: the facts of this training."""
+    Warnings(pipe.name)(kept_by_workers(pipe.settings))
+    release_tables(pipe.model, pipe.vocab)
+    pipe.trained = replace(pipe.trained, training=training, record=record, awaits_update=False)
 
 
 def together(surveys: Sequence[Survey]) -> Survey:

@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from ..models.protocol import DataSet
 from ..solvers.certificate import GAP_ROUNDING
 from ..solvers.learner import Certificate
+from ..training.examples import EncodedExamples
 from ..training.figures import Figures
 from .rules import Rule
 
@@ -56,8 +57,8 @@ class SharedTraining:
         """All examples lie with workers."""
         return True
 
-    def update(self, references: Sequence[Doc], read: Sequence[bytes], places: list[int], encoded: Any) -> float:
-        """Learn for an epoch; the arguments do not matter. Returns the sum of the losses."""
+    def update(self, encoded: EncodedExamples | None) -> float:
+        """Learn for an epoch, whatever the batch is. Returns the sum of the losses."""
         if self.finished:
             return 0.0
         if not self.repeats:

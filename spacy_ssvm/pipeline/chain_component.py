@@ -1,12 +1,12 @@
 """Components with one label per token: the largest weights of their labels, the weights of transitions, and tags."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from collections.abc import Sequence
 
 from spacy.tokens import Doc
 
 from ..inspect.confidence import checked_count
 from ..inspect.weight_tables import TopFeature, Transitions, top_features, transitions
+from .asking import of_docs
 from .chain_codec import ChainCodec
 from .component import SsvmPipe
 
@@ -25,7 +25,7 @@ class ChainComponent(SsvmPipe):
         Raises:
             ValueError: n is less than 1, the label is unknown, or the names of the features were not saved.
         """
-        self._require_labels()
+        self.trained.require_labels()
         wanted = [k for k, known in enumerate(self.weight_labels) if label in (known, self.codec.label_of(known))]
         if not wanted:
             raise ValueError(
@@ -53,15 +53,8 @@ class ChainComponent(SsvmPipe):
 class TagComponent(ChainComponent):
     """A component that gives each token a tag."""
 
-    @overload
-    def scored_tags(self, docs: Doc, min_score: float | None = None) -> dict[tuple[int, str], float]: ...
-
-    @overload
-    def scored_tags(
-        self, docs: Iterable[Doc], min_score: float | None = None
-    ) -> list[dict[tuple[int, str], float]]: ...
-
-    def scored_tags(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+    @of_docs
+    def scored_tags(self, docs: Sequence[Doc], min_score: float | None = None) -> list[dict[tuple[int, str], float]]:
         """The score of each (token, tag) of a Doc, a probability or, without `has_probabilities`, a margin.
 
         docs: a Doc, or Docs, for which the result is a list. min_score: the smallest score that is listed; by default a
@@ -71,9 +64,5 @@ class TagComponent(ChainComponent):
             TypeError: `docs` are no Docs.
             ValueError: `min_score` is no such score, or the component has no labels yet.
         """
-
-        def ask(asked: Sequence[Doc]) -> list[dict[tuple[int, str], float]]:
-            found = self._scored(asked, min_score)
-            return [{(part.start, part.label): score for part, score in of_doc} for of_doc in found]
-
-        return self._in_kind(docs, ask)
+        found = self._asking.scored(docs, min_score)
+        return [{(part.start, part.label): score for part, score in of_doc} for of_doc in found]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 AnyCodec = TypeVar("AnyCodec", bound="Codec")
+NO_ANNOTATION = {"-", "_"}
+"""Signs for missing annotation in the columns of files; none is a label if it is the only one."""
 Warn = Callable[[str], None]
 """Issues a warning in the name of a component."""
 
@@ -52,12 +54,13 @@ class Survey:
     """A survey of a component's labels in examples, before any is encoded; several surveys add up.
 
     n_examples: their number. label_counts: how often each label occurs. of_corrections: whether they correct a loaded
-    component, so that nothing in them is too rare to be learnt.
+    component, so that nothing in them is too rare to be learnt. advice: what to do where there are no labels, besides.
     """
 
     n_examples: int
     label_counts: Counter[str]
     of_corrections: bool = False
+    advice: str = ""
 
     def add(self, others: "Survey") -> None:
         """Add what other examples say."""
@@ -67,6 +70,30 @@ class Survey:
     def labels_to_learn(self) -> set[str]:
         """The labels that occur often enough to be learnt."""
         return set(self.label_counts)
+
+    def new_labels(self, labels: Sequence[str]) -> list[str]:
+        """The labels of the examples besides these, sorted."""
+        return sorted(self.labels_to_learn() - set(labels))
+
+    def require_labels(self, name: str, labels: Sequence[str], reasons: Sequence[str] = ()) -> None:
+        """Check that these can be all labels to learn, where this is the survey of all training examples.
+
+        name: of the component. reasons: why annotation cannot be learnt, if any is known.
+
+        Raises:
+            ValueError: there is no label, or only one that stands for missing annotation.
+        """
+        if not labels:
+            raise ValueError(
+                f"[{name}] none of the {self.n_examples:,} training examples has a label to learn: "
+                + "; ".join(reasons or [f"annotate the corpus, or give [initialize.components.{name}.labels]"])
+                + self.advice
+            )
+        if set(labels) <= NO_ANNOTATION:
+            raise ValueError(
+                f'[{name}] the only label of the training examples is "{labels[0]}", which stands for missing '
+                f"annotation in files such as CoNLL-U: annotate the corpus, or remove the component{self.advice}"
+            )
 
 
 class SavedCodec(NamedTuple):

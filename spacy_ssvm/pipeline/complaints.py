@@ -1,5 +1,6 @@
-"""Warnings about a corpus, a pipeline or Docs; None where nothing is wrong."""
+"""Warnings about a corpus, a pipeline or Docs, None where nothing is wrong; and how a component issues them."""
 
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,6 +12,33 @@ from ..files import listed
 from ..inspect.parts import Mistake
 from ..models.protocol import DataSet, Settings
 from ..wording import counted, quoted
+
+MAX_SAID = 1000
+"""The max number of complaints that are remembered, so as not to repeat them: those about examples name their texts."""
+
+
+class Warnings:
+    """Warnings in the name of a component, which remembers those that are to be said once.
+
+    name: of the component.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._said: set[str] = set()
+
+    def __call__(self, complaint: str | None) -> None:
+        """Warn, unless nothing is wrong."""
+        if complaint is not None:
+            warnings.warn(f"[{self.name}] {complaint}", stacklevel=4)
+
+    def once(self, kind: str, complaint: str | None) -> None:
+        """Warn, unless nothing is wrong or a complaint of this kind has been said before."""
+        if complaint is not None and kind not in self._said:
+            if len(self._said) == MAX_SAID:
+                self._said.clear()
+            self._said.add(kind)
+            self(complaint)
 
 
 def no_examples(nlp: Language | None) -> str:
@@ -84,6 +112,14 @@ def unlisted_labels(labels: Sequence[str]) -> str:
     return (
         f"examples have labels that initialize was not given: {', '.join(labels)}; such labels count as missing until "
         "the pipeline is saved and loaded, and nlp.resume_training is called (this is said once)"
+    )
+
+
+def new_labels(labels: Sequence[str]) -> str:
+    """Warning about new labels of a component whose solver has a state to save."""
+    return (
+        f"there are new labels, {', '.join(labels)}: the state of the solver is dropped, and it continues from the "
+        "weights alone"
     )
 
 

@@ -1,8 +1,8 @@
 """`ssvm_ner`: named entities and other non-overlapping spans, as BILUO chains."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast, overload
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE
@@ -19,10 +19,10 @@ from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.space import ChainGold, TokenKinds
 from ..structures.chain.biluo import segments
 from ..training.calibration import Fit
+from .asking import as_docs, of_docs
 from .chain_codec import ChainCodec
 from .chain_component import ChainComponent
 from .codec import Gaps, Given, Survey, Warn
-from .component import as_docs
 from .entities import IOB_BEGIN, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE, Entities, EntityKinds
 from .factories import component_factory
 from .patterns import Patterns
@@ -128,6 +128,13 @@ class NerCodec(ChainCodec):
         found.counts["outside"] = sum("O" in one.labels for one in gold.values())
         return found
 
+    def survey(self, examples: Iterable[Example], gold: Sequence[ChainGold]) -> Survey:
+        return replace(
+            super().survey(examples, gold),
+            advice=". In a .conllu file, entities are tags in MISC, such as name=B-PER and name=I-PER, or B-PER and "
+            "I-PER",
+        )
+
     def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
         super().report_gaps(gaps, warn)
         counts = gaps.counts
@@ -171,15 +178,6 @@ class SsvmNer(ChainComponent):
 
     codec: NerCodec
 
-    def check_labels_to_learn(self, labels: Sequence[str], survey: Survey, reasons: Sequence[str] = ()) -> None:
-        try:
-            super().check_labels_to_learn(labels, survey, reasons)
-        except ValueError as error:
-            raise ValueError(
-                f"{error}. In a .conllu file, entities are tags in MISC, such as name=B-PER and name=I-PER, or B-PER "
-                "and I-PER"
-            ) from None
-
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """The figures of the scorer, which also gets `spans_key`."""
         return super().score(examples, **{"spans_key": self.codec.spans_key, **kwargs})
@@ -205,15 +203,10 @@ class SsvmNer(ChainComponent):
             group.attrs["scores"] = np.array(list(scores.values()))
             doc.spans[key] = group
 
-    @overload
-    def scored_ents(self, docs: Doc, min_score: float | None = None) -> dict[tuple[int, int, str], float]: ...
-
-    @overload
+    @of_docs
     def scored_ents(
-        self, docs: Iterable[Doc], min_score: float | None = None
-    ) -> list[dict[tuple[int, int, str], float]]: ...
-
-    def scored_ents(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+        self, docs: Sequence[Doc], min_score: float | None = None
+    ) -> list[dict[tuple[int, int, str], float]]:
         """The score of each entity (start, end, label) of a Doc, as spaCy's beam recogniser names it.
 
         A score is the probability that exactly these tokens are an entity of this label or, without
@@ -226,11 +219,11 @@ class SsvmNer(ChainComponent):
             TypeError: `docs` are no Docs.
             ValueError: `min_score` is no such score, or the component has no labels yet.
         """
-        return self._in_kind(docs, lambda asked: self._candidates(asked, min_score))
+        return self._candidates(docs, min_score)
 
     def _candidates(self, docs: Sequence[Doc], min_score: float | None) -> list[dict[tuple[int, int, str], float]]:
         """The entities that `scored_ents` lists, with all annotation of the Docs as constraints."""
-        return [{part[:3]: score for part, score in found} for found in self._scored(docs, min_score)]
+        return [{part[:3]: score for part, score in found} for found in self._asking.scored(docs, min_score)]
 
     def calibrate(self, examples: Iterable[Example]) -> Fit:
         """As in `SsvmPipe`; with `spans_key`, `threshold` must be a valid probability, too."""

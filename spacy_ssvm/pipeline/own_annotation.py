@@ -39,8 +39,7 @@ class OwnAnnotation:
     def given(self, codec: Codec, docs: Sequence[Doc]) -> list[Given]:
         """The annotation besides its own that the component finds on these Docs, to which it is about to write."""
         left = self._without(codec, docs, self._remembered(docs))
-        reads_starts = SENT_START in codec.space.constraining
-        return [given_annotation(doc, codec.attributes, reads_starts) for doc in left]
+        return [given_annotation(codec, doc) for doc in left]
 
     def remember(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
         """Remember that these predictions were written to the Docs."""
@@ -83,9 +82,10 @@ class OwnAnnotation:
         return left
 
 
-def given_annotation(doc: Doc, attributes: Sequence[int], reads_starts: bool) -> Given:
-    """The annotation of these attributes that is found on a Doc. reads_starts: boundaries are a constraint."""
-    has_starts = not reads_starts or doc.has_annotation(SENT_START)
+def given_annotation(codec: Codec, doc: Doc) -> Given:
+    """The annotation that a component finds on a Doc, to which it has written nothing."""
+    attributes = codec.attributes
+    has_starts = SENT_START not in codec.space.constraining or doc.has_annotation(SENT_START)
     # `has_annotation` leaves out the first token's boundary.
     is_start = SENT_START in attributes and len(doc) > 0 and doc[0].is_sent_start is not None
     is_any = is_start or any(map(doc.has_annotation, attributes))

@@ -195,7 +195,7 @@ class SsvmParser(SsvmPipe):
         super().initialize(get_examples, nlp=nlp, labels=labels)
         late = [] if nlp is None else self.late_boundaries(nlp)
         if late:
-            self._warn(
+            self._learning.warn(
                 f"{', '.join(late)} sets sentence boundaries, but comes after this parser, which then parses a whole "
                 "document as one sentence: put it before the parser in nlp.pipeline"
             )
@@ -238,20 +238,18 @@ class SsvmParser(SsvmPipe):
                 exactly.
         """
 
-        def ask(asked: Sequence[Doc]) -> list[tuple[dict[tuple[int, int], float], dict[tuple[int, str], float]]]:
-            answers = []
-            for found in self._scored(asked, min_score, heads_and_labels_above):
-                heads, labels = {}, {}
-                for part, score in found:
-                    if part.head is None:
-                        labels[part.start, part.label] = score
-                    else:
-                        heads[part.start, part.head] = score
-                answers.append((heads, labels))
-            return answers
-
-        found = self._in_kind(docs, ask)
-        return found if isinstance(docs, Doc) else ([heads for heads, _ in found], [labels for _, labels in found])
+        answers = []
+        for found in self._asking.scored(self._without_own(docs), min_score, heads_and_labels_above):
+            heads, labels = {}, {}
+            for part, score in found:
+                if part.head is None:
+                    labels[part.start, part.label] = score
+                else:
+                    heads[part.start, part.head] = score
+            answers.append((heads, labels))
+        if isinstance(docs, Doc):
+            return answers[0]
+        return [heads for heads, _ in answers], [labels for _, labels in answers]
 
     def calibration_examples(self, examples: Iterable[Example]) -> list[CalibrationExample]:
         if self.model.attrs["order"] > 1:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from spacy.attrs import SENT_START
@@ -18,6 +18,7 @@ from ..models.chain.space import ChainGold, TokenKinds
 from ..models.named_parts import NamedPart
 from ..models.protocol import Predictor
 from ..structures.chain.scored import LabelSequence, Run, labels_above
+from .asking import of_docs
 from .chain_codec import ChainCodec
 from .chain_component import ChainComponent
 from .codec import Gaps, Given, Warn
@@ -209,23 +210,15 @@ class SsvmSenter(ChainComponent):
         """Raises a NotImplementedError, as spaCy's senter does: there are no other labels than these two."""
         raise NotImplementedError(f"[{self.name}] has the labels {' and '.join(LABELS)}; none can be added")
 
-    @overload
-    def scored_starts(self, docs: Doc, min_score: float | None = None) -> dict[int, float]: ...
-
-    @overload
-    def scored_starts(self, docs: Iterable[Doc], min_score: float | None = None) -> list[dict[int, float]]: ...
-
-    def scored_starts(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+    @of_docs
+    def scored_starts(self, docs: Sequence[Doc], min_score: float | None = None) -> list[dict[int, float]]:
         """The score of each token of a Doc as the start of a sentence; see `SsvmTagger.scored_tags`."""
 
-        def ask(asked: Sequence[Doc]) -> list[dict[int, float]]:
-            return [{part.start: score for part, score in found} for found in self._scored(asked, min_score)]
-
-        return self._in_kind(docs, ask)
+        return [{part.start: score for part, score in found} for found in self._asking.scored(docs, min_score)]
 
     def _predictor(self) -> Predictor:
         # It has labels from the start.
-        self._require_weights()
+        self.trained.require_weights()
         return super()._predictor()
 
 

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from thinc.api import Model
 
@@ -12,6 +16,7 @@ from ..memory import release
 from ..models import store
 from ..models.packing import EXACT, Packing
 from ..models.protocol import (
+    Batch,
     DataSet,
     ManyLayouts,
     Predictor,
@@ -26,158 +31,220 @@ from ..solvers.correction import Correction
 from ..solvers.parameters import Parameters
 from ..training import state_file
 from ..training.first_pass import learnt_first_pass
+from ..training.trainer import Trainer
 from ..training.training import Training
 from .codec import Codec
+from .training_record import NO_RECORD, TrainingRecord
 
 
+@dataclass(frozen=True, eq=False)
 class TrainedState:
-    """The weights of a component: those of `training`, where there is one, else those in the thinc Model.
+    """All that a component has learnt and predicts with; whatever changes makes another one.
 
-    With other labels, another object takes its place. `saved_state` is the solver's state from a file, until training
-    has resumed from it. Weights from a file without such a state are corrected, unless the settings say otherwise; all
-    other training is done by the component's solver.
+    model: holds the weights that were saved or loaded; those of `training` are newer, where there is one. codec,
+    settings, solver: of the component. structured: templates, output space and labels. record: facts of the training.
+    saved_state: the solver's state from a file, until training resumes from it. seed: of a solver whose parameters have
+    none. gets_parts: whether batches come in parts, as in `Trainer`. has_begun: whether training goes on, from zero or
+    from a saved state: weights without one are corrected, unless the settings say otherwise. awaits_update: whether no
+    `update` has come yet. start: the arrays of the model from which training has started, if it was loaded. weights:
+    those in the model, if they have been read from there.
     """
 
-    def __init__(self, model: Model, codec: Codec, vocab: Vocab, settings: Settings) -> None:
-        self.training: Training | None = None
-        self.saved_state: bytes | None = None
-        self.seed = 0
-        """The seed of a solver whose parameters have none."""
-        self.gets_parts = False
-        """Whether batches come in parts, as in `Training`."""
-        self.has_begun = False
-        """Whether training goes on, from zero or from a saved state: weights without one are corrected."""
-        self._model, self._codec, self._vocab, self._settings = model, codec, vocab, settings
-        self._structured: StructuredModel | None = None
-        self._predictor: Predictor | None = None
-        self._loaded: Any = None
-        self._saved: Mapping[str, np.ndarray] | None = None
-        """The arrays of the model from which training has started, if it was loaded."""
+    model: Model
+    codec: Codec
+    vocab: Vocab
+    settings: Settings
+    solver: Parameters
+    structured: StructuredModel
+    record: TrainingRecord = NO_RECORD
+    training: Trainer | None = None
+    saved_state: bytes | None = None
+    seed: int = 0
+    gets_parts: bool = False
+    has_begun: bool = False
+    awaits_update: bool = True
+    start: Mapping[str, np.ndarray] | None = None
+    weights: Any = None
 
-    def bound_to(self, model: Model, codec: Codec, settings: Settings) -> "TrainedState":
-        """This object, bound to these; the predictor is dropped if one of them has changed."""
-        if not (model is self._model and codec is self._codec and settings is self._settings):
-            as_before = codec.space.labels == self._codec.space.labels
-            self._predictor = None
-            if model is not self._model or not as_before:
-                self._structured = None
-            elif self._structured is not None:
-                # It goes on: it has the names of features that have no weights yet.
-                self._structured.space, self._structured.settings = codec.space, settings
-            self._model, self._codec, self._settings = model, codec, settings
-        return self
+    @classmethod
+    def untrained(
+        cls, model: Model, codec: Codec, vocab: Vocab, settings: Settings, solver: Parameters
+    ) -> "TrainedState":
+        """The state of a component with the weights in a model, if any, and no memory of training."""
+        return cls(model, codec, vocab, settings, solver, bind(model, codec.space, vocab, settings))
 
-    @property
-    def structured(self) -> StructuredModel:
-        """Templates, output space and labels, bound at first use: binding can take a moment."""
-        if self._structured is None:
-            self._structured = bind(self._model, self._codec.space, self._vocab, self._settings)
-        return self._structured
+    def anew(self) -> "TrainedState":
+        """The state of the same component without memory of training, but with its record."""
+        untrained = self.untrained(self.model, self.codec, self.vocab, self.settings, self.solver)
+        return replace(untrained, record=self.record)
 
-    @property
+    def bound_to(self, codec: Codec, settings: Settings) -> "TrainedState":
+        """The same with this codec, which has the same labels, and these settings."""
+        if codec is self.codec and settings is self.settings:
+            return self
+        if codec.space.labels != self.codec.space.labels:
+            structured = bind(self.model, codec.space, self.vocab, settings)
+        else:
+            # It has the names of features that have no weights yet.
+            structured = copy(self.structured)
+            structured.space, structured.settings = codec.space, settings
+        return replace(self, codec=codec, settings=settings, structured=structured)
+
+    @cached_property
     def predictor(self) -> Predictor:
         """Predicts with the present weights as they will be saved."""
-        if self._predictor is None:
-            # The examples of the last update may be gone.
-            release()
-            self._predictor = self.structured.predictor(self._as_saved())
-        return self._predictor
+        # The examples of the last update may be gone.
+        release()
+        return self.structured.predictor(self._as_saved())
+
+    def without_predictor(self) -> "TrainedState":
+        """The same; weights of a predictor would take memory while the solver learns, and are void after that."""
+        return replace(self)
 
     def are_any(self) -> bool:
         """Whether anything has been learnt."""
-        return self.training is not None or store.has_weights(self._model)
+        return self.training is not None or store.has_weights(self.model)
+
+    def require_weights(self) -> None:
+        """Raise a ValueError where nothing has been learnt."""
+        if not self.are_any():
+            raise ValueError(f"[{self.codec.name}] is not trained yet: train it, or call initialize first")
+
+    def require_labels(self) -> None:
+        """Raise a ValueError where there are no labels to predict."""
+        # What has learnt without labels predicts what needs none: no entities, or roots.
+        if not self.codec.labels and not (self.codec.space.labels and self.are_any()):
+            raise ValueError(f"[{self.codec.name}] has no labels yet: train it, or call initialize or add_label first")
 
     def forget_types(self) -> None:
         """Drop all memory of word types, whose strings may be gone."""
-        if self._predictor is not None:
-            self._predictor.forget_types()
-        elif self._structured is not None:
-            self._structured.reader.forget_types()
+        if "predictor" in vars(self):
+            self.predictor.forget_types()
+        else:
+            self.structured.reader.forget_types()
 
-    def check(self) -> None:
-        """Check a model that was loaded, and its weights.
+    def checked(self) -> "TrainedState":
+        """The state after a model was loaded; the model and its weights are checked.
 
         Raises:
             DamagedModel: an array is damaged, or of a wrong type, shape or range.
             ValueError: its attributes are none that its architecture makes.
         """
         weights = self.structured.load()
-        if store.has_weights(self._model):
-            self._loaded = weights
+        return replace(self, weights=weights) if store.has_weights(self.model) else self
 
-    def begin(self, solver: Parameters, batches: Sequence[Any] = ()) -> Training:
-        """Training from zero, by this solver, or from the weights in the model, which are corrected unless training
-        has begun before. batches: encoded examples, before any is added.
+    def begun(self, batches: Sequence[Batch] = ()) -> "TrainedState":
+        """The state with a training from zero, by the solver, or from the weights in the model, which are corrected
+        unless training has begun before. batches: encoded examples, before any is added.
         """
-        if store.has_weights(self._model) and not self.has_begun:
-            # What is learnt is to be right once it is saved: training starts from what will be.
-            self.store(self._settings.packing)
-            self._saved = store.arrays_of(self._model)
-        weights = self._stored() if store.has_weights(self._model) else None
-        self.has_begun = self.has_begun or weights is None
-        solver = solver.seeded(self.seed)
-        if self._settings.corrections and not self.has_begun:
+        has_weights, start = store.has_weights(self.model), self.start
+        weights = self._stored() if has_weights else None
+        if has_weights and not self.has_begun:
+            if self.settings.packing != EXACT and store.is_exact(self.model):
+                # What is learnt is to be right once it is saved: training starts from what will be.
+                self.store(self.settings.packing)
+                weights = self.structured.load()
+            start = store.arrays_of(self.model)
+        has_begun = self.has_begun or not has_weights
+        solver = self.solver.seeded(self.seed)
+        if self.settings.corrections and not has_begun:
             solver = Correction(seed=solver.seed)
-        first_pass = learnt_first_pass(self.structured, batches, solver.seed or 0) if weights is None else None
+        first_pass = None if has_weights else learnt_first_pass(self.structured, batches, solver.seed or 0)
         data, vector = self.structured.data_set(Start(weights, solver.keeps_absent_rows, first_pass))
-        return self._training(solver, data, vector)
+        training = self._training(solver, data, vector)
+        return replace(self, training=training, saved_state=None, has_begun=has_begun, start=start, weights=None)
 
-    def data_set(self, batches: Sequence[Any], seed: int) -> DataSet:
+    def data_set(self, batches: Sequence[Batch], seed: int) -> DataSet:
         """A data set without Docs for these batches, with what is learnt from them before the solver learns."""
         first_pass = learnt_first_pass(self.structured, batches, seed)
         return self.structured.data_set(Start(first_pass=first_pass))[0]
 
-    def resume(self, solver: Parameters, warn: Callable[[str], None]) -> Training:
-        """The present training; without one, training from the saved state of the solver, or from the weights alone.
+    def resumed(self, warn: Callable[[str], None]) -> "TrainedState":
+        """The state with a training: the present one, or one from the saved state of the solver, or from the weights
+        alone.
 
         Raises:
             DamagedModel: the saved state of the solver does not fit the component.
         """
         if self.training is not None:
-            return self.training
+            return self
         if self.saved_state is None:
-            return self.begin(solver)
+            return self.begun()
         try:
             state = state_file.unpack(self.saved_state)
             saved_solver = state["solver"]
-            resumed = state_file.resumed_solver(saved_solver, solver)
-            if resumed is not None:
-                self.has_begun, self.seed = True, resumed.seed or 0
+            solver = state_file.resumed_solver(saved_solver, self.solver)
+            if solver is not None:
                 nothing = self.structured.encode([], [])
                 data, _ = self.structured.data_set(Start(state=[state["index"], *state["notes"]]))
-                training = Training.resumed(self._codec.name, resumed, data, nothing, state, self._settings.n_threads)
-                self.gets_parts = training.gets_parts
-                return training
+                training = Training.resumed(self.codec.name, solver, data, nothing, state, self.settings.n_threads)
+                return replace(
+                    self,
+                    training=training,
+                    saved_state=None,
+                    seed=solver.seed or 0,
+                    gets_parts=training.gets_parts,
+                    has_begun=True,
+                    weights=None,
+                )
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
-            raise store.DamagedModel(f"[{self._codec.name}] learning cannot go on: {error}") from error
+            raise store.DamagedModel(f"[{self.codec.name}] learning cannot go on: {error}") from error
         warn(
-            f"the solver, {solver!r}, is not the one whose state was saved, {state_file.solver_text(saved_solver)}: "
-            "the state is dropped, and training continues from the weights alone"
-            + (", by corrections" if self._settings.corrections else "")
+            f"the solver, {self.solver!r}, is not the one whose state was saved, "
+            f"{state_file.solver_text(saved_solver)}: the state is dropped, and training continues from the weights "
+            "alone" + (", by corrections" if self.settings.corrections else "")
         )
-        return self.begin(solver)
+        return self.begun()
 
-    def moved(self, training: Training) -> None:
-        """Take over a training, whose weights are about to move or have moved."""
-        self.training, self.saved_state, self._predictor = training, None, None
-
-    def restart(self, solver: Parameters, weights: np.ndarray) -> None:
-        """Go on from these weights, float64 [d], without the examples of the present training."""
+    def restarted(self, weights: np.ndarray) -> "TrainedState":
+        """The state that goes on from these weights, float64 [d], without the examples of the present training."""
         assert self.training is not None
         data = self.training.data.without_docs()
         if isinstance(data, ManyLayouts):
             data.number_weights(by_use=False)
-        self.moved(self._training(solver.seeded(self.seed), data, weights))
+        return replace(self, training=self._training(self.solver.seeded(self.seed), data, weights))
 
-    def relabelled(self, codec: Codec) -> "TrainedState":
-        """A state with these weights, and zeros for the new labels of this codec; training starts anew."""
+    def with_record(self, record: TrainingRecord) -> "TrainedState":
+        """The same with another record, and with the same predictor."""
+        changed = replace(self, record=record)
+        if "predictor" in vars(self):
+            vars(changed)["predictor"] = self.predictor
+        return changed
+
+    def with_annotation_of(self, docs: Sequence[Doc]) -> "TrainedState":
+        """The same, with a record of which annotation the features have to learn from: that of these Docs, too."""
+        known = self.record.reads
+        reads = tuple(
+            name
+            for name in self.structured.reader.annotation
+            if name in known or any(doc.has_annotation(name.upper()) for doc in docs)
+        )
+        return replace(self, record=replace(self.record, reads=reads))
+
+    def set_up(self, settings: Mapping[str, Any]) -> "TrainedState":
+        """The same, set up by [training] of a config."""
+        seed = self.seed if self.solver.seed is not None else settings.get("seed") or 0
+        return replace(self, gets_parts=(settings.get("accumulate_gradient") or 1) > 1, seed=seed)
+
+    def copied(self, codec: Codec) -> "TrainedState":
+        """The present weights in a model of their own, with a codec of the same labels, and without training."""
         self.store()
-        after = TrainedState(self._model, codec, self._vocab, self._settings)
-        after.has_begun, after.seed, after.gets_parts = self.has_begun, self.seed, self.gets_parts
-        if store.has_weights(self._model):
-            before = Saved(store.arrays_of(self._model), are_corrected=True)
-            after.structured.store(after.structured.load(self._codec.space.labels), EXACT, before)
-        return after
+        copied = self.untrained(self.model.copy(), codec, self.vocab, self.settings, self.solver)
+        return replace(copied, record=self.record)
+
+    def with_labels(self, labels: Sequence[str]) -> "TrainedState":
+        """A state with these weights, and zeros for new labels; training starts anew."""
+        for label in labels:
+            self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
+        codec = replace(self.codec, labels=(*self.codec.labels, *labels))
+        self.store()
+        structured = bind(self.model, codec.space, self.vocab, self.settings)
+        if store.has_weights(self.model):
+            before = Saved(store.arrays_of(self.model), are_corrected=True)
+            structured.store(structured.load(self.codec.space.labels), EXACT, before)
+        return replace(
+            self, codec=codec, structured=structured, training=None, saved_state=None, start=None, weights=None
+        )
 
     def has_state(self) -> bool:
         """Whether the solver remembers more than its weights, which new labels take away."""
@@ -187,7 +254,7 @@ class TrainedState:
     def count(self) -> tuple[int, int]:
         """How many weights are not zero, and how many there are."""
         self.store()
-        if not store.has_weights(self._model):
+        if not store.has_weights(self.model):
             return 0, 0
         weights: Weights = self.structured.load()
         return weights.size()
@@ -200,25 +267,28 @@ class TrainedState:
         """
         if self.training is not None:
             self._put(self.structured, self._present(), packing)
-        elif packing != EXACT and store.is_exact(self._model):
+        elif packing != EXACT and store.is_exact(self.model):
             self._put(self.structured, self._stored(), packing)
 
     @contextmanager
-    def packed(self, packing: Packing) -> Iterator[None]:
+    def packed(self) -> Iterator[None]:
         """Within this context, the model holds the weights as they will be saved."""
         release()
-        before = store.snapshot(self._model)
-        try:
+        with unchanged(self.model):
             if self.training is None:
-                self.store(packing)
+                self.store(self.settings.packing)
             else:
                 weights = self._present()
                 # Scores that the predictor has stored are of no more use, as learning comes next.
-                self._predictor = None
-                self._put(self.structured, weights, packing)
+                vars(self).pop("predictor", None)
+                self._put(self.structured, weights, self.settings.packing)
             yield
-        finally:
-            store.restore(self._model, before)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle settings, weights and the solver's state, if it is to be saved."""
+        self.store()
+        state = self.state() if self.settings.save_solver_state else None
+        return _unpickled, (self.model, self.codec, self.vocab, self.settings, self.solver, self.record, state)
 
     def state(self) -> bytes | None:
         """The solver's state to save; None where there is none.
@@ -229,24 +299,24 @@ class TrainedState:
         try:
             state = self.training.state() if self.training is not None and self.has_begun else None
         except ValueError as error:
-            raise ValueError(f"[{self._codec.name}] the state of its solver cannot be saved: {error}") from None
+            raise ValueError(f"[{self.codec.name}] the state of its solver cannot be saved: {error}") from None
         return self.saved_state if state is None else state_file.pack(state)
 
-    def _training(self, solver: Parameters, data: Any, weights: np.ndarray | None) -> Training:
-        training = Training(self._codec.name, solver, data, weights, self._settings.n_threads)
+    def _training(self, solver: Parameters, data: DataSet, weights: np.ndarray | None) -> Training:
+        training = Training(self.codec.name, solver, data, weights, self.settings.n_threads)
         training.gets_parts = self.gets_parts
         return training
 
     def _start(self) -> Saved | None:
         """The file from which the weights come; None for training from zero."""
         if self.training is None:
-            return Saved(store.arrays_of(self._model), are_corrected=True)
+            return Saved(store.arrays_of(self.model), are_corrected=True)
         are_corrected = isinstance(self.training.parameters, Correction)
-        return None if self._saved is None else Saved(self._saved, are_corrected)
+        return None if self.start is None else Saved(self.start, are_corrected)
 
     def _is_as_saved(self) -> bool:
         """Whether saving changes no weight."""
-        if self._settings.packing == EXACT or not self.are_any():
+        if self.settings.packing == EXACT or not self.are_any():
             return True
         start = self._start()
         return start is not None and start.are_corrected and not start.are_exact
@@ -255,8 +325,8 @@ class TrainedState:
         """The present weights as they will be saved."""
         if self._is_as_saved():
             return self._present()
-        twin = bind(store.twin(self._model), self._codec.space, self._vocab, self._settings)
-        self._put(twin, self._present(), self._settings.packing)
+        twin = bind(store.twin(self.model), self.codec.space, self.vocab, self.settings)
+        self._put(twin, self._present(), self.settings.packing)
         return twin.load()
 
     def _put(self, structured: StructuredModel, weights: Any, packing: Packing) -> None:
@@ -264,17 +334,49 @@ class TrainedState:
         try:
             structured.store(weights, packing, self._start())
         except ValueError as error:
-            raise ValueError(f"[{self._codec.name}] cannot be saved: {error}") from None
+            raise ValueError(f"[{self.codec.name}] cannot be saved: {error}") from None
 
     def _present(self) -> Any:
         """The weights as they are learnt."""
-        if self._predictor is not None and self._is_as_saved():
-            return self._predictor.weights
+        if "predictor" in vars(self) and self._is_as_saved():
+            return self.predictor.weights
         if self.training is not None:
             return self.structured.trained(self.training.data, self.training.weights())
         return self._stored()
 
     def _stored(self) -> Any:
-        """The weights in the model; the first caller gets those that `check` has read."""
-        weights, self._loaded = self._loaded, None
-        return self.structured.load() if weights is None else weights
+        """The weights in the model."""
+        return self.structured.load() if self.weights is None else self.weights
+
+
+def _unpickled(
+    model: Model,
+    codec: Codec,
+    vocab: Vocab,
+    settings: Settings,
+    solver: Parameters,
+    record: TrainingRecord,
+    state: bytes | None,
+) -> TrainedState:
+    return replace(TrainedState.untrained(model, codec, vocab, settings, solver), record=record, saved_state=state)
+
+
+@contextmanager
+def unchanged(model: Model) -> Iterator[None]:
+    """Within this context, the model may hold other weights and attributes; after it, those of before."""
+    before = store.snapshot(model)
+    try:
+        yield
+    finally:
+        store.restore(model, before)
+
+
+@contextmanager
+def unchanged_on_error(model: Model) -> Iterator[None]:
+    """Where anything fails within this context, the model has the weights and attributes of before."""
+    before = store.snapshot(model)
+    try:
+        yield
+    except Exception:
+        store.restore(model, before)
+        raise

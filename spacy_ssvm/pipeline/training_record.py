@@ -31,6 +31,10 @@ class TrainingRecord:
     inverse_temperature: float | None = None
 
 
+NO_RECORD = TrainingRecord()
+"""The record of a component that has not been trained."""
+
+
 def written(codec: Codec, record: TrainingRecord) -> dict[str, Any]:
     """The contents of the file."""
     beta, saved = record.inverse_temperature, codec.saved

@@ -1,8 +1,9 @@
 """Examples on their way into a data set: their gold annotation is read, they are encoded, and recognised later."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,7 +11,7 @@ from spacy.attrs import ORTH
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..models.protocol import StructuredModel
+from ..models.protocol import Batch, StructuredModel
 from .unreadable import Unreadable
 
 BATCH = 1000
@@ -151,63 +152,149 @@ def _words(doc: Doc) -> bytes:
     return np.asarray(doc.to_array([ORTH])).tobytes()
 
 
-class ExampleReader:
-    """Reads examples by their numbers in a corpus or batch; those that cannot be read are noted and left out.
+class GoldReader(Protocol):
+    """Reads the gold annotation of a component, as its codec does."""
 
-    gold: reads the gold annotation of one. unreadable: notes them.
+    def gold(self, example: Example) -> Any:
+        """The gold annotation of the predicted Doc; its `is_annotated` says whether it has anything to learn."""
+
+    def survey(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
+        """The survey of these examples and their gold annotation."""
+
+
+@dataclass(frozen=True)
+class ReadExamples:
+    """Examples of a corpus or batch, by their numbers there, whose gold annotation has been read.
+
+    examples: all of them. annotation: what features and constraints read from their predicted Docs and other components
+    can change, as bytes, of those that could be read. gold: the gold annotation, None for a known example; of those
+    that could be read, or of fewer.
     """
 
-    def __init__(self, gold: Callable[[Example], Any], model: StructuredModel, unreadable: Unreadable) -> None:
-        self._gold = gold
-        self._model = model
-        self._unreadable = unreadable
+    examples: Mapping[int, Example]
+    annotation: Mapping[int, bytes]
+    gold: Mapping[int, Any]
 
-    def gold(
-        self, examples: Mapping[int, Example], is_known: Callable[[Doc, bytes], bool] = lambda reference, read: False
-    ) -> tuple[dict[int, bytes], dict[int, Any]]:
-        """The annotation that features and constraints read from predicted Docs, as bytes, and the gold annotation.
+    @classmethod
+    def joined(cls, parts: Sequence["ReadExamples"]) -> "ReadExamples":
+        """The examples of several parts of a batch together."""
+        examples, annotation, gold = dict[int, Example](), dict[int, bytes](), dict[int, Any]()
+        for part in parts:
+            examples |= part.examples
+            annotation |= part.annotation
+            gold |= part.gold
+        return cls(examples, annotation, gold)
 
-        Both by example number. is_known: whether an example, by its reference Doc and what is read from its predicted
-        Doc, is known; its gold annotation is then None.
-        """
-        read: dict[int, bytes] = {}
-        gold: dict[int, Any] = {}
-        for number, example in examples.items():
-            with self._unreadable.leaving_out(number, example):
-                read[number] = self._annotation(example.predicted)
-                known = is_known(example.reference, read[number])
-                gold[number] = None if known else self._gold(example)
-        return read, gold
+    def annotated(self) -> "ReadExamples":
+        """The same, with the gold annotation of examples that have anything to learn, or are known."""
+        return replace(self, gold={n: gold for n, gold in self.gold.items() if gold is None or gold.is_annotated})
 
-    def _annotation(self, doc: Doc) -> bytes:
-        """The annotation that features and constraints read from a Doc, and that other components can change."""
-        constraining = list(self._model.space.constraining)
-        limits = doc.to_array(constraining).tobytes() if constraining else b""
-        return self._model.reader.read_annotation(doc) + limits
+    def with_gold_of_known(self, codec: GoldReader) -> "ReadExamples":
+        """The same, with the gold annotation of known examples, too."""
+        gold = {n: codec.gold(self.examples[n]) if gold is None else gold for n, gold in self.gold.items()}
+        return replace(self, gold=gold)
 
-    def encoded(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], Any]:
-        """The numbers of the examples that can be read, and these examples as an encoded batch."""
-        numbers = list(examples)
-        try:
-            return numbers, self._model.encode(list(examples.values()), [gold[number] for number in numbers])
-        except Exception:
-            readable = []
-            for number, example in examples.items():
-                with self._unreadable.leaving_out(number, example):
-                    self._model.encode([example], [gold[number]])
-                    readable.append(number)
-            return readable, self._model.encode([examples[n] for n in readable], [gold[n] for n in readable])
+    def fresh(self) -> dict[int, Any]:
+        """The gold annotation of examples that are not known."""
+        return {number: gold for number, gold in self.gold.items() if gold is not None}
 
-    def batches(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> tuple[list[int], list[Any]]:
-        """The numbers of the examples that can be read, and these examples as encoded batches of at most BATCH."""
-        numbers: list[int] = []
-        batches = []
-        items = iter(examples.items())
-        while part := dict(islice(items, BATCH)):
-            readable, batch = self.encoded(part, gold)
-            numbers += readable
-            batches.append(batch)
-        return numbers, batches
+    def survey(self, codec: GoldReader) -> Any:
+        """The survey of the examples that are not known."""
+        fresh = self.fresh()
+        return codec.survey([self.examples[number] for number in fresh], list(fresh.values()))
+
+
+@dataclass(frozen=True)
+class EncodedExamples:
+    """The examples of a batch to learn from.
+
+    numbers: of all, in the corpus or batch. references: their reference Docs. annotation: read from their predicted
+    Docs, as in `ReadExamples`. places: where among them those are that are encoded; the others are known. batches:
+    these, encoded, in order.
+    """
+
+    numbers: list[int]
+    references: list[Doc]
+    annotation: list[bytes]
+    places: list[int]
+    batches: list[Batch]
+
+
+def in_parts(examples: Iterable[Example]) -> Iterator[dict[int, Example]]:
+    """Examples as they are read: those that have tokens, BATCH at a time, by their places among all."""
+    n_before = 0
+    items = iter(examples)
+    while part := list(islice(items, BATCH)):
+        yield numbered(part, n_before)
+        n_before += len(part)
+
+
+def numbered(examples: Sequence[Example], first: int = 0) -> dict[int, Example]:
+    """The examples that have tokens, by their places; first: that of the first one."""
+    return {number: example for number, example in enumerate(examples, first) if len(example.predicted)}
+
+
+def read_examples(
+    examples: Mapping[int, Example],
+    codec: GoldReader,
+    model: StructuredModel,
+    unreadable: Unreadable,
+    is_known: Callable[[Doc, bytes], bool] = lambda reference, read: False,
+) -> ReadExamples:
+    """Read the gold annotation of examples. Those where that fails are noted as unreadable.
+
+    is_known: whether an example, by its reference Doc and what is read from its predicted Doc, is known.
+    """
+    annotation: dict[int, bytes] = {}
+    gold: dict[int, Any] = {}
+    constraining = list(model.space.constraining)
+    for number, example in examples.items():
+        with unreadable.leaving_out(number, example):
+            doc = example.predicted
+            limits = doc.to_array(constraining).tobytes() if constraining else b""
+            annotation[number] = model.reader.read_annotation(doc) + limits
+            known = is_known(example.reference, annotation[number])
+            gold[number] = None if known else codec.gold(example)
+    return ReadExamples(examples, annotation, gold)
+
+
+def encode(
+    read: ReadExamples, model: StructuredModel, unreadable: Unreadable, size: int | None = None
+) -> EncodedExamples:
+    """Encode examples, in batches of this size, or in a single one. Those where that fails are noted as unreadable."""
+    fresh, batches, encoded = list(read.fresh()), list[Batch](), set[int]()
+    parts = [fresh] if size is None else [fresh[first : first + size] for first in range(0, len(fresh), size)]
+    for part in parts:
+        readable, batch = _encoded(read, part, model, unreadable)
+        encoded.update(readable)
+        batches.append(batch)
+    numbers = [number for number, gold in read.gold.items() if gold is None or number in encoded]
+    return EncodedExamples(
+        numbers,
+        [read.examples[number].reference for number in numbers],
+        [read.annotation[number] for number in numbers],
+        [place for place, number in enumerate(numbers) if number in encoded],
+        batches,
+    )
+
+
+def _encoded(
+    read: ReadExamples, numbers: Sequence[int], model: StructuredModel, unreadable: Unreadable
+) -> tuple[Sequence[int], Batch]:
+    """The numbers of the examples that can be encoded, among these, and these examples as one batch."""
+
+    def batch(numbers: Sequence[int]) -> Batch:
+        return model.encode([read.examples[n] for n in numbers], [read.gold[n] for n in numbers])
+
+    try:
+        return numbers, batch(numbers)
+    except Exception:
+        readable = []
+        for number in numbers:
+            with unreadable.leaving_out(number, read.examples[number]):
+                batch([number])
+                readable.append(number)
+        return readable, batch(readable)
 
 
 def is_placeholder(examples: Sequence[Example]) -> bool:

@@ -3,7 +3,7 @@
 import json
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
 from ..wording import quoted
 from .admission import keep_gold
-from .examples import Recognised, Recognition
+from .examples import EncodedExamples, Recognised, Recognition
 from .figures import Figures
 from .state_file import saved_solver
 
@@ -144,11 +144,8 @@ class Training:
         """Whether the solver has reached its tolerance."""
         return self._state.finished
 
-    def prepare(self, references: Sequence[Doc], read: Sequence[bytes], batches: Sequence[Batch]) -> np.ndarray:
-        """Add the examples that are known before learning starts.
-
-        references: the reference Docs of all examples. read: the annotation that is read from their predicted Docs and
-        that other components can change. batches: the encoded examples, in the same order.
+    def prepare(self, encoded: EncodedExamples) -> np.ndarray:
+        """Add the examples that are known before learning starts, all of which are encoded.
 
         Returns the data set's examples, int64, whose gold structure was projected onto a possible one.
 
@@ -156,8 +153,8 @@ class Training:
             ImportError: the solver needs a package that is not installed.
             ValueError: the solver needs an oracle that the structure does not offer.
         """
-        projected = [self._add(batch) for batch in batches]
-        self._known.bind(references, read, 0)
+        projected = [self._add(batch) for batch in encoded.batches]
+        self._known.bind(encoded.references, encoded.annotation, 0)
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
@@ -184,27 +181,26 @@ class Training:
         self._state.finished = self._state.in_epoch = False
         self._visited[:] = self._given_up
 
-    def update(self, references: Sequence[Doc], read: Sequence[bytes], places: list[int], encoded: Batch) -> float:
-        """Learn from one batch.
-
-        references, read: as for `prepare`. places: the places in the batch of the examples that `knows` does not know.
-        encoded: these examples, in order.
+    def update(self, encoded: EncodedExamples) -> float:
+        """Learn from one batch: of its examples, those that `knows` does not know are encoded, in one batch.
 
         Returns the sum of the losses that the solver has suffered: 0 if `gets_parts`, as learning waits for `learn`.
         """
+        references, read, places = encoded.references, encoded.annotation, encoded.places
+        (fresh_docs,) = encoded.batches
         if self._state.online:
             suffered = self.learn()
             self._texts = dict(enumerate(quoted(references[place]) for place in places)) if self._corrects else {}
-            return suffered + self._update_online(encoded)
+            return suffered + self._update_online(fresh_docs)
         visited = self._visited
         if self._taken:
             visited = visited.copy()
             visited[self._taken] = True
-        batch = self._known.recognise(references, read, places, encoded.digests(), visited, self._unseen)
+        batch = self._known.recognise(references, read, places, fresh_docs.digests(), visited, self._unseen)
         if self._corrects:
             pairs = zip(batch.numbers, references)
             self._texts |= {number: quoted(reference) for number, reference in pairs if number is not None}
-        fresh = self._take_in(batch, encoded)
+        fresh = self._take_in(batch, fresh_docs)
         new = [places[k] for k in batch.new]
         self._known.bind([references[k] for k in new], [read[k] for k in new], len(self) - len(new))
         # A changed example is not new, and a repeated one makes up for a new one.

@@ -171,7 +171,7 @@ def received(message):
 
 
 def update(training):
-    return training.update([], [], [], None)
+    return training.update(None)
 
 
 CERTIFIED = [

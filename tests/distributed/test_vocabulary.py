@@ -97,7 +97,7 @@ def test_a_worker_has_the_features_of_the_pipeline(place: Path) -> None:
     assert layout.classes == digest_of_classes(pipe.model)
     sources = pipe.model.attrs["clusters"]["sources"]
     assert len(sources) == 2 and all(len(names) > 1 for names, _ in sources.values())
-    keys = pipe._trained.training.data.rows()[0]
+    keys = pipe.trained.training.data.rows()[0]
     assert len(keys) and np.array_equal(np.sort(layout.keys), np.sort(keys))
 
 
@@ -110,7 +110,7 @@ def test_a_worker_has_the_lexemes_of_the_pipeline(place: Path) -> None:
     assert {lexeme.norm_ for lexeme in worker._nlp.vocab} >= {"zero", "one", "determiner"}
     pipe: Any = nlp.get_pipe("tagger")
     layout = begin(worker, "tagger")
-    assert np.array_equal(np.sort(layout.keys), np.sort(pipe._trained.training.data.rows()[0]))
+    assert np.array_equal(np.sort(layout.keys), np.sort(pipe.trained.training.data.rows()[0]))
 
 
 def test_workers_with_other_classes_are_refused(place: Path, tmp_path: Path) -> None:

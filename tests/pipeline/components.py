@@ -199,7 +199,7 @@ def texts_as_docs(nlp: Language) -> list[Doc]:
 
 def assert_certified(nlp: Language, factory: str) -> None:
     """Weak duality holds, and w is still the sum of the planes: re-summing it changes it by rounding only."""
-    learner = nlp.get_pipe(factory)._trained.training._learner
+    learner = nlp.get_pipe(factory).trained.training._learner
     before = learner.prediction_weights().copy()
     certificate = learner.certificate()
     assert (certificate is not None) == learner.problem.exact

@@ -47,7 +47,7 @@ def corrected(nlp, factory: str) -> Example:
 
 
 def seen(pipe) -> np.ndarray | None:
-    structured = pipe._trained.structured
+    structured = pipe.trained.structured
     counts = structured.load().seen
     return unpack_numbers(counts, n_rows(structured.shape)) if pipe.name == "ssvm_parser" else counts
 
@@ -76,8 +76,8 @@ def test_weights_of_features_that_no_doc_has_need_not_be_in_memory(factory, monk
         for examples in ([corrected(nlp, factory)], EXAMPLES[factory](nlp), [corrected(nlp, factory)]):
             nlp.update(examples, sgd=False)
         pipe = nlp.get_pipe(factory)
-        pipe._trained.store()
-        found.append((len(pipe._trained.training.data.features), pipe._trained.structured.load()))
+        pipe.trained.store()
+        found.append((len(pipe.trained.training.data.features), pipe.trained.structured.load()))
     (few, present), (many, every_row) = found
     assert 0 < few <= many
     assert np.array_equal(present.keys, every_row.keys) and np.array_equal(present.seen, every_row.seen)
@@ -92,9 +92,9 @@ def test_another_solver_goes_on_from_all_weights_of_a_corrected_component(factor
     nlp = learnt(factory)
     pipe = nlp.get_pipe(factory)
     nlp.update([corrected(nlp, factory)], sgd=False)
-    n_rows_before, corrections = len(pipe._trained.structured.load().keys), annotations(nlp, [CORPUS[factory]])
+    n_rows_before, corrections = len(pipe.trained.structured.load().keys), annotations(nlp, [CORPUS[factory]])
     pipe.retune(solver)
-    assert len(pipe._trained.training.data.features) >= n_rows_before
+    assert len(pipe.trained.training.data.features) >= n_rows_before
     assert annotations(nlp, [CORPUS[factory]]) == corrections
     nlp.update(EXAMPLES[factory](nlp), sgd=False)
     assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] > 0.9
@@ -118,7 +118,7 @@ def test_an_example_that_is_right_changes_no_byte(factory):
     assert losses == {factory: 0.0}
     after = blank(factory).get_pipe(factory).from_bytes(pipe.to_bytes())
     again = blank(factory).get_pipe(factory).from_bytes(before)
-    for mine, others in zip(after._trained.structured.load()[:2], again._trained.structured.load()[:2]):
+    for mine, others in zip(after.trained.structured.load()[:2], again.trained.structured.load()[:2]):
         for part, other in zip(mine, others) if isinstance(mine, tuple) else [(mine, others)]:
             assert np.array_equal(part, other)
 
@@ -191,7 +191,7 @@ def test_by_setting_the_solver_goes_on_from_the_weights(factory):
     train(nlp, EXAMPLES[factory](nlp), 2)
     assert (nlp.get_pipe(factory).certificate() is not None) == nlp.get_pipe(
         factory
-    )._trained.training.data.problem().exact
+    ).trained.training.data.problem().exact
 
 
 POSITIVE = {"ssvm_tagger": {"tags": ["", "", "", "INTJ"]}, "ssvm_ner": {"ents": ["", "", "", "B-ORG"]}}
@@ -214,7 +214,7 @@ def test_what_a_correction_leaves_open_stays_as_the_loaded_model_predicts_it(fac
     found = [getattr(token, attribute) for token in nlp(Doc(nlp.vocab, words=WORDS))]
     assert found == [*predicted[:3], NEW_LABEL[factory]]
     assert annotations(nlp, [CORPUS[factory]]) == before
-    data = nlp.get_pipe(factory)._trained.training.data
+    data = nlp.get_pipe(factory).trained.training.data
     assert not data.is_incomplete() and (data.problem().data.costs > 0).all()
 
 
@@ -233,10 +233,10 @@ def test_a_completion_has_no_label_that_has_no_weight():
 def test_features_move_further_while_a_label_is_new():
     nlp = learnt("ssvm_ner")
     nlp.update([corrected(nlp, "ssvm_ner")], sgd=False)
-    old = nlp.get_pipe("ssvm_ner")._trained.training.data.problem().corrections.rates.blocks.min()
+    old = nlp.get_pipe("ssvm_ner").trained.training.data.problem().corrections.rates.blocks.min()
     nlp = learnt("ssvm_ner")
     nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
-    assert nlp.get_pipe("ssvm_ner")._trained.training.data.problem().corrections.rates.blocks.min() == pytest.approx(
+    assert nlp.get_pipe("ssvm_ner").trained.training.data.problem().corrections.rates.blocks.min() == pytest.approx(
         old**NEW_LABEL_POWER
     )
 
@@ -245,16 +245,16 @@ def test_features_move_further_while_a_label_is_new():
 def test_only_while_a_label_is_new_a_margin_is_required(factory):
     nlp = learnt(factory)
     nlp.update([corrected(nlp, factory)], sgd=False)
-    assert not nlp.get_pipe(factory)._trained.training.data.problem().corrections.with_margin
+    assert not nlp.get_pipe(factory).trained.training.data.problem().corrections.with_margin
     nlp = learnt(factory)
     nlp.update([positive(nlp, factory)], sgd=False)
-    assert nlp.get_pipe(factory)._trained.training.data.problem().corrections.with_margin
+    assert nlp.get_pipe(factory).trained.training.data.problem().corrections.with_margin
 
 
 def test_by_setting_the_solver_completes_before_each_epoch():
     nlp = learnt("ssvm_ner", corrections=False)
     nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
-    assert nlp.get_pipe("ssvm_ner")._trained.training.data.is_incomplete()
+    assert nlp.get_pipe("ssvm_ner").trained.training.data.is_incomplete()
 
 
 def test_a_tree_that_is_annotated_in_part_is_completed_once_too():
@@ -266,7 +266,7 @@ def test_a_tree_that_is_annotated_in_part_is_completed_once_too():
     nlp.update([Example(Doc(nlp.vocab, words=WORDS), gold)], sgd=False)
     after = nlp(Doc(nlp.vocab, words=WORDS, sent_starts=[True, False, False, False]))
     assert [(token.head.i, token.dep_) for token in after] == [*before[:3], (before[3][0], "vocative")]
-    assert not nlp.get_pipe("ssvm_parser")._trained.training.data.is_incomplete()
+    assert not nlp.get_pipe("ssvm_parser").trained.training.data.is_incomplete()
 
 
 def test_training_from_zero_warns_where_nothing_is_known_to_be_outside_entities():

@@ -98,9 +98,9 @@ def test_they_are_part_of_what_an_example_is():
     examples = ner_examples(nlp)
     bare = Example(doc(nlp, UNSEEN[0][0]), doc(nlp, UNSEEN[0][0], ents=["", "", "", "", "O"]))
     nlp.update([*examples, bare], sgd=False)
-    known = len(nlp.get_pipe("ssvm_ner")._trained.training)
+    known = len(nlp.get_pipe("ssvm_ner").trained.training)
     nlp.update([*examples, incorrect(nlp, *UNSEEN[0], ents=["", "", "", "", "O"])], sgd=False)
-    assert len(nlp.get_pipe("ssvm_ner")._trained.training) == known + 1
+    assert len(nlp.get_pipe("ssvm_ner").trained.training) == known + 1
 
 
 @pytest.mark.filterwarnings("ignore:.*have no gold label")
@@ -108,7 +108,7 @@ def test_initialize_takes_docs_that_have_nothing_else():
     nlp = blank("ssvm_ner", incorrect_spans_key=KEY)
     examples = [*ner_examples(nlp), incorrect(nlp, *UNSEEN[0])]
     nlp.initialize(lambda: examples)
-    assert len(nlp.get_pipe("ssvm_ner")._trained.training) == len(SPANS) + 1
+    assert len(nlp.get_pipe("ssvm_ner").trained.training) == len(SPANS) + 1
 
 
 def test_the_key_is_saved_with_the_config(tmp_path):

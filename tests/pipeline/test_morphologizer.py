@@ -114,7 +114,7 @@ def test_tags_that_stay_are_not_learnt(overwrite):
         examples.append(Example(doc(nlp, text, pos=present.split()), gold))
     teach(nlp, examples)
     pipe = nlp.from_bytes(nlp.to_bytes()).get_pipe("ssvm_morphologizer")
-    rows = pipe._trained.structured.load().rows
+    rows = pipe.trained.structured.load().rows
     names = {pipe.codec.weight_labels[label] for label in rows.labels[rows.values != 0]}
     assert any(name.startswith(f"{SHARED}Number=") for name in names)
     assert any(name.startswith(f"{SHARED}POS=") for name in names) == overwrite
@@ -128,7 +128,7 @@ def test_unknown_gold_is_completed_within_the_present_tag():
     text, tags = "She saw blue ham", ["PRON", "NOUN", "ADJ", "NOUN"]
     partial = Example(doc(nlp, text, pos=tags), annotated(nlp, text, ["", "", "", "NOUN"], [None] * 3 + [""]).reference)
     teach(nlp, [*examples, partial], warns="no gold label")
-    data, labels = nlp.get_pipe("ssvm_morphologizer")._trained.training.data, nlp.get_pipe("ssvm_morphologizer").codec
+    data, labels = nlp.get_pipe("ssvm_morphologizer").trained.training.data, nlp.get_pipe("ssvm_morphologizer").codec
     found = [labels.weight_labels[label] for label in data.gold(len(examples))]
     assert [divided(label)[0] for label in found] == tags
 
@@ -174,7 +174,7 @@ def test_many_labels_are_learnt_saved_and_resumed():
     )
     teach(whole, many_examples(whole), 4)
     pipe = whole.get_pipe("ssvm_morphologizer")
-    problem = pipe._trained.training.data.problem()
+    problem = pipe.trained.training.data.problem()
     assert len(pipe.labels) == 71 and problem.data.decoder.used.counts[0]
     assert whole.evaluate(many_examples(whole))["morph_acc"] > 0.99
     teach(parts, many_examples(parts), 2)

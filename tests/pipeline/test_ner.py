@@ -290,7 +290,7 @@ def test_annotation_that_appears_after_initialize_binds_where_gold_is_unknown(go
         nlp.update(examples, sgd=False, annotates=["entity_ruler"])
     certificate = nlp.get_pipe("ssvm_ner").certificate()
     assert gold_says is None or certificate.gap >= -1e-9 * certificate.primal  # without a certificate if incomplete
-    training = nlp.get_pipe("ssvm_ner")._trained.training
+    training = nlp.get_pipe("ssvm_ner").trained.training
     gold = training.problem_by_row().data.gold
     assert nlp.get_pipe("ssvm_ner").weight_labels[gold[-3]] == learns
 

@@ -8,7 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from spacy_ssvm.pipeline import component
+from spacy_ssvm.distributed.learning import learn_by
+from spacy_ssvm.pipeline import learning
+from spacy_ssvm.pipeline.training_record import NO_RECORD
 from spacy_ssvm.solvers.dcd import Dcd
 
 from .components import LABELS, NEW_LABEL, SCORE, every, labelled, learnt, saved, scored, written
@@ -51,7 +53,7 @@ def test_a_batch_in_parts_with_new_labels_teaches_the_same_as_a_whole_one(factor
 
 @labelled
 def test_known_parts_that_are_not_kept_are_learnt_before_a_new_label(factory, monkeypatch):
-    monkeypatch.setattr(component, "MAX_KEPT", 0)
+    monkeypatch.setattr(learning, "MAX_KEPT", 0)
     nlp = blank(factory)
     nlp.config["training"]["accumulate_gradient"] = 2
     known, new = EXAMPLES[factory](nlp), EXAMPLES[factory](nlp, NEW[factory])
@@ -59,7 +61,7 @@ def test_known_parts_that_are_not_kept_are_learnt_before_a_new_label(factory, mo
     nlp.initialize(lambda: known)
     for part in (known, new):
         nlp.update(part, sgd=False, losses=losses)
-    assert not any(example in known for part in pipe._waiting for example in part[0].values())
+    assert not any(example in known for part in pipe._learning._waiting for example in part.examples.values())
     pipe.finish_update(None)
     assert losses[factory] > 0 and nlp.evaluate(known)[SCORE[factory]] > 0.5
     assert set(pipe.labels) == {*LABELS[factory], NEW_LABEL[factory]}
@@ -75,7 +77,7 @@ def with_low_scores(factory: str):
 
 def present(pipe) -> np.ndarray:
     """Its weights, as `set_weights` takes them."""
-    training = pipe._trained.training
+    training = pipe.trained.training
     return training.weights_by_row()
 
 
@@ -193,7 +195,7 @@ def test_new_labels_say_that_the_state_is_dropped(factory, way, is_loaded):
     assert len([warning for warning in said if "is dropped" in str(warning.message)]) == 1
     examples = EXAMPLES[factory](nlp)
     train(nlp, [*examples, *more], 10)
-    assert isinstance(pipe._trained.training.parameters, Dcd), "its rule stays"
+    assert isinstance(pipe.trained.training.parameters, Dcd), "its rule stays"
     assert nlp.evaluate([*examples, *more])[SCORE[factory]] == 1.0
 
 
@@ -223,4 +225,4 @@ def test_several_workers_keep_neither_the_state_nor_names():
     tagger = nlp.get_pipe("ssvm_tagger")
     said = r"it learns by several workers, and so has no state of the solver and no names of features to save"
     with pytest.warns(UserWarning, match=said):
-        tagger.learn_by(tagger._trained.training, (), False)
+        learn_by(tagger, tagger.trained.training, NO_RECORD)

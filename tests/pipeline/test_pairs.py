@@ -192,9 +192,9 @@ def in_processes(run: Run) -> None:
 
 def in_parts(run: Run) -> None:
     """A batch in two parts, the second of which has a new label."""
-    run.pipe._trained.gets_parts = True
-    if run.pipe._trained.training is not None:
-        run.pipe._trained.training.gets_parts = True
+    run.pipe.trained = replace(run.pipe.trained, gets_parts=True)
+    if run.pipe.trained.training is not None:
+        run.pipe.trained.training.gets_parts = True
     for _ in range(8):
         for part in (run.examples(), EXAMPLES[run.factory](run.nlp, NEW.get(run.factory, []))):
             run.nlp.update(part, sgd=False)
@@ -202,7 +202,7 @@ def in_parts(run: Run) -> None:
 
 
 def weights_set(run: Run) -> None:
-    training = run.pipe._trained.training
+    training = run.pipe.trained.training
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*state of the solver is dropped")
         run.pipe.set_weights(training.weights_by_row())

@@ -75,7 +75,7 @@ def test_training_does_not_depend_on_the_number_of_threads(factory, solver):
             examples = [together(examples[k : k + 3]) for k in range(0, len(examples), 3)]
         teach(nlp, examples, 4, warns=None)
         component = nlp.get_pipe(factory)
-        assert component._trained.training.n_threads == n_threads
+        assert component.trained.training.n_threads == n_threads
         found.append((component.to_bytes(exclude=["vocab"]), component.figures, component.certificate()))
         alone = found[0]
         if solver != "LBFGS":

@@ -87,9 +87,9 @@ def test_the_gap_closes_where_decoding_is_exact(tree, solver):
     nlp.initialize(lambda: examples)
     for _ in range(300):
         nlp.update(examples, sgd=False)
-        if parser_of(nlp)._trained.training.finished:
+        if parser_of(nlp).trained.training.finished:
             break
-    assert parser_of(nlp)._trained.training.finished
+    assert parser_of(nlp).trained.training.finished
     assert 0 <= parser_of(nlp).certificate().relative_gap <= 0.01
 
 
@@ -224,7 +224,7 @@ def test_examples_come_back_kept_or_built_anew(reads, corpus):
         nlp.initialize(lambda kept=kept: kept)
         for _ in range(4):
             nlp.update(kept if keep else parser_examples(nlp, corpus), sgd=False)
-        assert parser_of(nlp)._trained.training.epochs == 4
+        assert parser_of(nlp).trained.training.epochs == 4
         models.append(weights(nlp, "ssvm_parser"))
     assert models[0] == models[1]
 
@@ -272,7 +272,7 @@ def test_boundaries_that_move_between_epochs(solver):
         warnings.filterwarnings("ignore", message=".*which no training Doc has")
         for epoch in range(len(bounds)):
             nlp.update(examples(epoch), sgd=False)
-            training = parser_of(nlp)._trained.training
+            training = parser_of(nlp).trained.training
             assert training.epochs == epoch + 1
             assert_certified(nlp, "ssvm_parser")
             data = training.data.problem().data.trees
@@ -290,7 +290,7 @@ def test_boundaries_that_move_between_epochs(solver):
             assert len(set(used.tolist())) == len(used)
             assert lengths[np.setdiff1d(np.arange(len(lengths)), used)].sum() == 0
     assert ["between two epochs" in str(warning.message) for warning in caught] == [True]
-    assert len(parser_of(nlp)._trained.training) == len(references)
+    assert len(parser_of(nlp).trained.training) == len(references)
     tokens = nlp(in_sentences(nlp, TWO[0].split(), [0, 4]))
     assert annotation(tokens) == annotation(parse(nlp, *TWO))
 
@@ -305,7 +305,7 @@ def test_boundaries_of_a_senter_that_is_still_learning():
     for _ in range(12):
         nlp.update(examples, sgd=False, annotates=["ssvm_senter"])
         assert_certified(nlp, "ssvm_parser")
-    assert len(parser_of(nlp)._trained.training) == len(examples)
+    assert len(parser_of(nlp).trained.training) == len(examples)
     scores = nlp.evaluate(examples)
     assert scores["sents_f"] == scores["las"] == 1.0
 

@@ -235,7 +235,7 @@ def test_a_memory_zone_leaves_nothing_behind(factory):
 def test_a_memory_zone_takes_what_is_known_of_its_words_with_it(factory):
     """A word's attributes are read once; those of the zone's own lexemes are not to be found after it."""
     nlp = learnt(factory)
-    reader = nlp.get_pipe(factory)._trained.structured.reader
+    reader = nlp.get_pipe(factory).trained.structured.reader
 
     def keys():
         return reader.read([doc(nlp, "Eat Transient ham")], nlp.vocab).keys
@@ -246,6 +246,6 @@ def test_a_memory_zone_takes_what_is_known_of_its_words_with_it(factory):
         inside = keys()
     after = keys()
     nlp = learnt(factory)
-    reader = nlp.get_pipe(factory)._trained.structured.reader
+    reader = nlp.get_pipe(factory).trained.structured.reader
     assert (after == keys()).all()
     assert (after != inside).any()

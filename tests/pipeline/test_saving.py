@@ -104,7 +104,7 @@ def test_pruning_forgets_no_frequent_feature(factory):
 
 def frequent(nlp, factory: str) -> dict[int, int]:
     """The counts of frequent features, by their keys or rows, in a component that was loaded."""
-    structured = nlp.get_pipe(factory)._trained.structured
+    structured = nlp.get_pipe(factory).trained.structured
     weights = structured.load()
     chain = factory != "ssvm_parser"
     seen = weights.seen if chain else unpack_numbers(weights.seen, n_rows(structured.shape))
@@ -278,7 +278,7 @@ def test_a_state_that_cannot_be_loaded_is_not_saved(factory, tmp_path):
     pipe = nlp.get_pipe(factory)
     pipe.to_disk(tmp_path)
     saved = (tmp_path / "state").read_bytes()
-    pipe._trained.training._learner.loss = float("inf")
+    pipe.trained.training._learner.loss = float("inf")
     with pytest.raises(ValueError, match=rf'\[{factory}\] the state of its solver cannot be saved: "loss" of its'):
         pipe.to_disk(tmp_path)
     assert (tmp_path / "state").read_bytes() == saved

@@ -148,7 +148,7 @@ def test_saving_changes_nothing_in_memory(factory, packing, tmp_path):
         pickle.dumps(nlp.get_pipe(factory))
         nlp.update(examples, sgd=False)
     nlp.to_disk(tmp_path)
-    nlp.get_pipe(factory)._trained.store()
+    nlp.get_pipe(factory).trained.store()
     assert learnt_weights(nlp, factory) == learnt_weights(learnt(factory), factory)
     sent = pickle.loads(pickle.dumps(nlp.get_pipe(factory)))
     assert sent.to_bytes(exclude=["vocab"]) == weights(nlp, factory)
@@ -314,7 +314,7 @@ def test_a_failed_load_leaves_exact_weights(factory):
     nlp = trained(factory, weight_dtype="int8", keep_fraction=0.01)
     with pytest.raises(ValueError, match="cannot be loaded"):
         nlp.get_pipe(factory).from_bytes(b"")
-    nlp.get_pipe(factory)._trained.store()
+    nlp.get_pipe(factory).trained.store()
     assert learnt_weights(nlp, factory) == learnt_weights(learnt(factory), factory)
 
 

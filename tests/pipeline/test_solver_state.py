@@ -234,7 +234,7 @@ def test_other_data(recwarn):
     said = [str(warning.message) for warning in recwarn if "have not come back" in str(warning.message)]
     assert len(said) == 1
     assert "[ssvm_tagger] 4 of the 7 examples" in said[0]
-    planes = component(loaded)._trained.training._learner.planes
+    planes = component(loaded).trained.training._learner.planes
     assert (planes.head[2:6] == -1).all()
     assert component(loaded).certificate() is None
     assert loaded.evaluate([*new, *tagger_examples(loaded)])["tag_acc"] == 1.0
@@ -246,7 +246,7 @@ def test_examples_that_come_back_later(recwarn):
     examples = tagger_examples(loaded)
     train(loaded, examples[:3], 2)
     train(loaded, examples, 3)
-    assert len(component(loaded)._trained.training) == len(TAGGED)
+    assert len(component(loaded).trained.training) == len(TAGGED)
     assert component(loaded).figures.epoch == 9
     assert loaded.evaluate(examples)["tag_acc"] == 1.0
 
@@ -270,7 +270,7 @@ def test_another_solver_ends_it():
 def with_solver(nlp, solver):
     """The pipeline, saved and loaded, with another solver in its saved state."""
     loaded = again(nlp, "ssvm_tagger", **settings("DCD"))
-    component(loaded)._trained.saved_state = state_file.pack({**state_of(nlp), "solver": solver})
+    set_state(loaded, state_file.pack({**state_of(nlp), "solver": solver}))
     return loaded
 
 
@@ -285,9 +285,14 @@ def test_a_solver_is_recognised_by_its_name_and_all_parameters():
             train(loaded, tagger_examples(loaded), 1)
 
 
+def set_state(nlp, state: bytes) -> None:
+    pipe = component(nlp)
+    pipe.trained = replace(pipe.trained, saved_state=state)
+
+
 def state_of(nlp) -> dict:
     """What the solver of a component remembers, as its file has it."""
-    return state_file.unpack(state_file.pack(component(nlp)._trained.training.state()))
+    return state_file.unpack(state_file.pack(component(nlp).trained.training.state()))
 
 
 def arrays_in(value) -> list[np.ndarray]:
@@ -315,7 +320,7 @@ def arrays_in(value) -> list[np.ndarray]:
 def test_a_changed_state_is_refused(key, value):
     nlp = uninterrupted("ssvm_tagger", 2, **settings("DCD"))
     loaded = again(nlp, "ssvm_tagger", **settings("DCD"))
-    component(loaded)._trained.saved_state = state_file.pack({**state_of(nlp), key: value})
+    set_state(loaded, state_file.pack({**state_of(nlp), key: value}))
     if key == "solver":
         with pytest.warns(UserWarning, match="is not the one"):
             train(loaded, tagger_examples(loaded), 1)
@@ -344,7 +349,7 @@ def test_no_change_of_a_byte_crashes(solver):
 
     for _ in range(60):
         component(loaded).from_bytes(saved, exclude=["vocab"])
-        component(loaded)._trained.saved_state = flipped()
+        set_state(loaded, flipped())
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -174,7 +174,7 @@ def test_what_makes_trees_no_trees_is_named(annotation, complaint):
 
 def test_complaints_that_were_made_take_no_more_memory(monkeypatch):
     """Each flawed tree is named, however many there were before."""
-    monkeypatch.setattr("spacy_ssvm.pipeline.component.MAX_WARNED", 3)
+    monkeypatch.setattr("spacy_ssvm.pipeline.complaints.MAX_SAID", 3)
     nlp = blank("ssvm_parser")
     examples = parser_examples(nlp)
     nlp.initialize(lambda: examples)
@@ -183,7 +183,7 @@ def test_complaints_that_were_made_take_no_more_memory(monkeypatch):
         words = f"a{number} b c"
         with pytest.warns(UserWarning, match=rf"no head .*a{number}"):
             nlp.update([Example.from_dict(doc(nlp, words), {"deps": ["x", "ROOT", "y"]})])
-        assert len(nlp.get_pipe("ssvm_parser")._warned) <= 3
+        assert len(nlp.get_pipe("ssvm_parser")._learning.warn._said) <= 3
 
 
 def test_heads_on_some_tokens_only_are_named():

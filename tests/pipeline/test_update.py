@@ -46,7 +46,7 @@ def witness(tokens: Doc) -> Doc:
 
 
 def planes(nlp, factory) -> int:
-    return nlp.get_pipe(factory)._trained.training._learner.progress().planes
+    return nlp.get_pipe(factory).trained.training._learner.progress().planes
 
 
 def initialize(nlp, factory, examples) -> None:
@@ -238,7 +238,7 @@ def test_new_example_objects_are_recognised_by_content(factory, solver):
     nlp.initialize(lambda: EXAMPLES[factory](nlp))
     for _ in range(4):
         nlp.update(EXAMPLES[factory](nlp), sgd=False)
-    assert nlp.get_pipe(factory)._trained.training.epochs == kept.get_pipe(factory)._trained.training.epochs
+    assert nlp.get_pipe(factory).trained.training.epochs == kept.get_pipe(factory).trained.training.epochs
     assert weights(nlp, factory) == weights(kept, factory)
 
 
@@ -250,7 +250,7 @@ def test_memory_does_not_grow_with_the_epochs(factory, solver):
     for _ in range(30):
         nlp.update(EXAMPLES[factory](nlp), sgd=False)
         sizes.append(planes(nlp, factory))
-    assert len(nlp.get_pipe(factory)._trained.training) == len(EXAMPLES[factory](nlp))
+    assert len(nlp.get_pipe(factory).trained.training) == len(EXAMPLES[factory](nlp))
     assert max(sizes[20:]) <= 2 * max(sizes[:20])
     assert_certified(nlp, factory)
 
@@ -307,7 +307,7 @@ def test_shuffled_minibatches(factory, solver):
         random.shuffle(examples)
         for batch in minibatch(examples, 4):
             nlp.update(batch, sgd=False)
-    assert nlp.get_pipe(factory)._trained.training.epochs == 10
+    assert nlp.get_pipe(factory).trained.training.epochs == 10
     assert_certified(nlp, factory)
 
 
@@ -332,7 +332,7 @@ def test_duplicates_count_as_often_as_they_occur(solver, known, corpus, size, ep
             random.shuffle(examples)
         for batch in minibatch(examples, size):
             nlp.update(batch, sgd=False)
-        training = nlp.get_pipe("ssvm_tagger")._trained.training
+        training = nlp.get_pipe("ssvm_tagger").trained.training
         assert known != corpus or training.epochs == epoch
     assert training.epochs in epochs
     assert len(training) == len(corpus) if size == 100 else len(training) <= len(corpus)
@@ -348,7 +348,7 @@ def test_repeated_references_in_one_batch(solver):
         nlp.initialize(lambda examples=examples: examples)
         for _ in range(4 // repeat):
             nlp.update(examples * repeat, sgd=False)
-    assert len({nlp.get_pipe("ssvm_tagger")._trained.training.epochs for nlp in (once, twice)}) == 1
+    assert len({nlp.get_pipe("ssvm_tagger").trained.training.epochs for nlp in (once, twice)}) == 1
     assert weights(once, "ssvm_tagger") == weights(twice, "ssvm_tagger")
 
 
@@ -360,14 +360,14 @@ def test_examples_unknown_to_initialize(factory, solver):
     for _ in range(10):
         for batch in minibatch(examples, 2):
             nlp.update(batch, sgd=False)
-    assert len(nlp.get_pipe(factory)._trained.training) == len(examples)
+    assert len(nlp.get_pipe(factory).trained.training) == len(examples)
     if solver in DUAL_SOLVERS:
         assert_certified(nlp, factory)
 
 
 def test_beyond_the_tolerance_only_new_examples_are_learnt():
     nlp = trained("ssvm_tagger", epochs=60)
-    assert nlp.get_pipe("ssvm_tagger")._trained.training.finished
+    assert nlp.get_pipe("ssvm_tagger").trained.training.finished
     before = weights(nlp, "ssvm_tagger")
     assert nlp.update(tagger_examples(nlp), sgd=False) == {"ssvm_tagger": 0.0}
     assert weights(nlp, "ssvm_tagger") == before
@@ -415,7 +415,7 @@ def test_changing_tags_replace_what_was_learnt_from_the_old_ones(solver):
         nlp.update(examples, sgd=False, annotates=["ssvm_tagger"])
         if solver in DUAL_SOLVERS:
             assert_certified(nlp, "ssvm_ner")
-    training = nlp.get_pipe("ssvm_ner")._trained.training
+    training = nlp.get_pipe("ssvm_ner").trained.training
     assert len(training) == len(examples)
     assert training.epochs == 12
     if solver != "SAP":  # its ρ₁ leaves no weight of so few examples
@@ -437,7 +437,7 @@ def test_changing_features_are_not_new(monkeypatch, are_kept):
                 examples.append(Example(predicted, reference))
             nlp.update(examples, sgd=False)
     assert ["has changed between two epochs" in str(warning.message) for warning in caught] == [True]
-    assert len(nlp.get_pipe("ssvm_ner")._trained.training) == len(references)
+    assert len(nlp.get_pipe("ssvm_ner").trained.training) == len(references)
     assert_certified(nlp, "ssvm_ner")
 
 
@@ -447,7 +447,7 @@ def test_the_same_text_with_other_gold_is_another_example(solver):
     nlp = blank("ssvm_tagger", solver=solver, solver_settings=NEVER_DONE)
     teach(nlp, tagger_examples(nlp), 3)
     train(nlp, [tagged(nlp, "Dogs eat ham", "NOUN NOUN VERB")], 3)
-    assert len(nlp.get_pipe("ssvm_tagger")._trained.training) == len(TAGGED) + 1
+    assert len(nlp.get_pipe("ssvm_tagger").trained.training) == len(TAGGED) + 1
     assert_certified(nlp, "ssvm_tagger")
 
 
@@ -467,7 +467,7 @@ def test_missing_annotation_keeps_the_certificate(solver):
 @pytest.mark.parametrize("solver", ["Perceptron", "MIRA"])
 def test_averaged_weights_are_what_is_seen_and_saved(factory, solver):
     nlp = trained(factory, epochs=3, solver=solver)
-    learner = nlp.get_pipe(factory)._trained.training._learner
+    learner = nlp.get_pipe(factory).trained.training._learner
     assert not np.allclose(learner.w, learner.prediction_weights())
     again = blank(factory).from_bytes(nlp.to_bytes())
     assert annotations(again) == annotations(nlp)

@@ -29,7 +29,7 @@ def weights_by_name(pipe, examples) -> dict[tuple[str, str], float]:
     for example in examples:
         text, columns = (
             example.predicted,
-            pipe._trained.structured.encode([example], [pipe.codec.gold(example)]).columns,
+            pipe.trained.structured.encode([example], [pipe.codec.gold(example)]).columns,
         )
         source = Source(text, extractor.reader.attributes, columns.keys, extractor.classes)
         for token, features in enumerate(decoder.contributions(columns)):
@@ -170,7 +170,7 @@ def test_damaged_names_are_refused(damage):
     arrays = {name: model.get_param(name) for name in model.param_names if name not in ("shape", "digest")}
     store_arrays(model, arrays, model.get_param("shape")[2:], loaded.weight_labels)
     other = blank("ssvm_tagger").get_pipe("ssvm_tagger").from_bytes(tagger.to_bytes())
-    other.model = model
+    other.trained = replace(other.trained, model=model)
     with pytest.raises(DamagedModel, match="the names of its features are damaged"):
         loaded.from_bytes(other.to_bytes())
     assert loaded.to_bytes() == before
@@ -182,7 +182,7 @@ def test_transitions_are_what_neighbouring_labels_add(factory):
     pipe = nlp.get_pipe(factory)
     labels, weights = pipe.transitions
     text = doc(nlp, TAGGED[0][0])
-    (((_, scored),),) = pipe._sequences([text])
+    (((_, scored),),) = pipe._predictor().scored([text])
     assert labels == pipe.weight_labels
     assert np.array_equal(weights == -np.inf, scored.transitions < -1e29)
     assert np.array_equal(np.where(weights == -np.inf, 0, weights), np.where(weights == -np.inf, 0, scored.transitions))

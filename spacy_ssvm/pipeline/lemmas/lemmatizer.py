@@ -17,6 +17,7 @@ from thinc.api import Model
 from ...features.hashing import mixed
 from ...inspect.parts import Mistake
 from ...models.chain.space import ChainGold
+from ..asking import of_docs
 from ..chain_codec import ChainCodec
 from ..chain_component import ChainComponent
 from ..codec import Gaps, Given, SavedCodec, Warn, values_of
@@ -255,7 +256,8 @@ class SsvmLemmatizer(ChainComponent):
             )
         return super()._checked_labels(labels)
 
-    def scored_lemmas(self, docs: Doc | Iterable[Doc], min_score: float | None = None) -> Any:
+    @of_docs
+    def scored_lemmas(self, docs: Sequence[Doc], min_score: float | None = None) -> list[dict[tuple[int, str], float]]:
         """The score of each (token, lemma) of a Doc, a probability or, without `has_probabilities`, a margin; the best
         one if several scripts make the lemma.
 
@@ -266,18 +268,15 @@ class SsvmLemmatizer(ChainComponent):
             ValueError: `min_score` is no such score, or the component has no labels yet.
         """
 
-        def ask(asked: Sequence[Doc]) -> list[dict[tuple[int, str], float]]:
-            scored = []
-            for doc, parts in zip(asked, self._scored(asked, min_score)):
-                lemmas: dict[tuple[int, str], float] = {}
-                for part, score in parts:
-                    lemma = parse_script(part.label).apply(doc[part.start].text)
-                    if lemma is not None:
-                        lemmas[part.start, lemma] = max(score, lemmas.get((part.start, lemma), score))
-                scored.append(lemmas)
-            return scored
-
-        return self._in_kind(docs, ask)
+        scored = []
+        for doc, parts in zip(docs, self._asking.scored(docs, min_score)):
+            lemmas: dict[tuple[int, str], float] = {}
+            for part, score in parts:
+                lemma = parse_script(part.label).apply(doc[part.start].text)
+                if lemma is not None:
+                    lemmas[part.start, lemma] = max(score, lemmas.get((part.start, lemma), score))
+            scored.append(lemmas)
+        return scored
 
 
 @component_factory(

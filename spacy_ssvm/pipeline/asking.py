@@ -1,0 +1,219 @@
+"""Answers about Docs from a component's present weights: structures, scores, k best, explanations, suggestions."""
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+
+from spacy.attrs import ORTH
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..inspect.confidence import best_analyses, checked_count, checked_min_score, scored_parts
+from ..inspect.explanation import Explanation, explain
+from ..inspect.suggestion import Suggestion, ranked, unsure_words
+from ..models.named_parts import NamedPart, ScoredSequence
+from ..models.protocol import Predictor, ScoringPredictor
+from ..structures.contradiction import Contradiction
+from ..structures.scored import Listing
+from ..training.calibration import CalibrationExample
+from ..wording import token_name
+from .codec import Codec
+from .complaints import Warnings, unset_annotation
+
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
+AnswerOfPipe = TypeVar("AnswerOfPipe", covariant=True)
+SUGGESTED_TOGETHER = 128
+"""The number of Docs of which `suggest` reads the features at a time."""
+SMALLEST_DOUBTFUL_PROBABILITY = 1e-4
+"""`suggest` neglects parts with smaller probabilities: their entropy is below 0.0015 bits."""
+
+ScoredParts = Iterable[tuple[NamedPart, float]]
+"""The parts of a Doc, with their scores."""
+
+
+class Asking:
+    """Answers about Docs by the present weights of a component. All annotation of the Docs acts as a constraint.
+
+    codec: names the parts of answers. predictor: returns the one with the present weights. beta: β of the distribution
+    P(y) ∝ exp(β · wᵀΦ(x, y)); None if there is none, and scores are margins. reads: annotation that features have
+    learnt from. warn: issues the component's warnings.
+    """
+
+    def __init__(
+        self,
+        codec: Codec,
+        predictor: Callable[[], Predictor],
+        beta: float | None,
+        reads: Sequence[str],
+        warn: Warnings,
+    ) -> None:
+        self._codec = codec
+        self._predictor = predictor
+        self._beta = beta
+        self._reads = reads
+        self._warn = warn
+
+    def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
+        """Read the Docs; returns a function that predicts their structures, in any thread."""
+        self._check_annotation(docs)
+        with self._naming(docs):
+            predict = self._predictor().prepared(docs)
+
+        def named() -> Sequence[Any]:
+            with self._naming(docs):
+                return predict()
+
+        return named
+
+    def kbest(self, docs: Sequence[Doc], k: int) -> list[list[tuple[float, list[Any]]]]:
+        """For each Doc its k best analyses, best first: their scores, and their parts as the codec names them."""
+        names, count = self._codec.parts, checked_count(self._codec.name, k)
+        found = [best_analyses(sequences, names, count) for sequences in self._sequences(docs)]
+        return [[(score, [names.item(part) for part in parts]) for score, parts in analyses] for analyses in found]
+
+    def scored(
+        self, docs: Sequence[Doc], min_score: float | None, listing: Listing | None = None
+    ) -> Iterator[ScoredParts]:
+        """For each Doc the parts that score at least `min_score`, and their scores; listing: by default the codec's."""
+        smallest = checked_min_score(self._codec.name, min_score, self._beta is not None)
+        names = self._codec.parts
+        listing = listing or names.listing
+        return (scored_parts(sequences, names, listing, self._beta, smallest) for sequences in self._sequences(docs))
+
+    def part_of(self, doc: Doc, of: Any) -> NamedPart:
+        """The part of a Doc that an explanation is asked for.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            part = self._codec.parts.from_query(of)
+            start, end = operator.index(part.start), operator.index(part.end)
+            is_part = 0 <= start < end <= len(doc) and isinstance(part.label, str)
+        except (TypeError, ValueError):
+            is_part = False
+        if not is_part or not 0 <= (start if part.head is None else part.head) < len(doc):
+            raise ValueError(
+                f"[{self._codec.name}] explains {self._codec.parts.query_form}, in a Doc of {len(doc):,} tokens, not "
+                f"{of!r}"
+            )
+        return part
+
+    def explain(self, doc: Doc, part: NamedPart | None) -> Explanation:
+        """Why these parts of a Doc are predicted, or this one is or is not."""
+        self._check_annotation([doc])
+        with self._naming([doc]):
+            sequences = self._scoring().explained(doc)
+        try:
+            words = [doc.vocab.strings[orth] for orth in doc.to_array(ORTH).tolist()]
+            return explain(words, sequences, self._codec.parts, part)
+        except ValueError as error:
+            raise ValueError(f"[{self._codec.name}] {error}") from None
+
+    def suggest(self, docs: Sequence[Doc]) -> Iterator[Suggestion]:
+        """Rank Docs for annotation, the most useful first."""
+        are_probabilities = self._beta is not None
+        smallest = SMALLEST_DOUBTFUL_PROBABILITY if are_probabilities else self._codec.parts.smallest_doubtful_margin
+        texts, lengths = [], []
+        for first in range(0, len(docs), SUGGESTED_TOGETHER):
+            batch = docs[first : first + SUGGESTED_TOGETHER]
+            for doc, parts in zip(batch, self.scored(batch, smallest)):
+                words = [token.lower_ for token in doc]
+                texts.append(unsure_words(words, parts, are_probabilities))
+                lengths.append(len(doc))
+        return ranked(texts, lengths)
+
+    def calibration_examples(self, docs: Sequence[Doc], examples: Sequence[Example]) -> list[CalibrationExample]:
+        """The sequences of these Docs with their scores, and with the known gold annotation of their examples."""
+        parts, found = self._codec.parts, []
+        for example, sequences in zip(examples, self._sequences(docs)):
+            starts = [sequence.first for sequence in sequences]
+            known = parts.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
+            found += [
+                CalibrationExample(sequence.scored, gold, parts.listing) for sequence, gold in zip(sequences, known)
+            ]
+        return found
+
+    def _sequences(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
+        """For each Doc its sequences, with the scores of all their structures."""
+        self._check_annotation(docs)
+        with self._naming(docs):
+            return self._scoring().scored(docs)
+
+    def _scoring(self) -> ScoringPredictor:
+        predictor = self._predictor()
+        if not isinstance(predictor, ScoringPredictor):
+            raise ValueError(f"[{self._codec.name}] its model only predicts: it has no scores of other structures")
+        return predictor
+
+    def _check_annotation(self, docs: Sequence[Doc]) -> None:
+        """Warn once of Docs that lack annotation which features have learnt from, or boundaries."""
+        self._warn.once("annotation", unset_annotation(self._reads, docs))
+        complaint = self._codec.complaint([doc for doc in docs if len(doc)])
+        self._warn.once("codec", complaint and f"{complaint} (this is said once)")
+
+    @contextmanager
+    def _naming(self, docs: Sequence[Doc]) -> Iterator[None]:
+        """Name the token of a Contradiction."""
+        try:
+            yield
+        except Contradiction as error:
+            raise ValueError(f"[{self._codec.name}] {token_name(docs, error.token)}: {error.reason}") from None
+
+
+class AskedOfDocs(Protocol[P, Answer]):
+    """A function that answers about a Doc, or gives the list of answers about Docs."""
+
+    @overload
+    def __call__(self, docs: Doc, *args: P.args, **kwargs: P.kwargs) -> Answer: ...
+
+    @overload
+    def __call__(self, docs: Iterable[Doc], *args: P.args, **kwargs: P.kwargs) -> list[Answer]: ...
+
+
+class MethodOfDocs(Protocol[P, Answer]):
+    """A method of a component that answers as `AskedOfDocs`."""
+
+    def __get__(self, pipe: Any, owner: Any = None) -> AskedOfDocs[P, Answer]: ...
+
+
+class AskedComponent(Protocol):
+    """A component that is asked about Docs."""
+
+    def _without_own(self, docs: Any) -> list[Doc]:
+        """The Docs, or this one alone, without what this component has set: copies of them, where it has set any."""
+
+
+def of_docs(ask: Callable[Concatenate[Any, Sequence[Doc], P], Iterable[Answer]]) -> MethodOfDocs[P, Answer]:
+    """A method that takes a Doc, or an iterable of Docs, and answers about it, or gives the list of answers about them.
+
+    ask: the method for a sequence of Docs, without what the component itself has set there.
+    """
+
+    @wraps(ask)
+    def asked(self: AskedComponent, docs: Doc | Iterable[Doc], *args: P.args, **kwargs: P.kwargs) -> Any:
+        answers = list(ask(self, self._without_own(docs), *args, **kwargs))
+        return answers[0] if isinstance(docs, Doc) else answers
+
+    return cast(MethodOfDocs[P, Answer], asked)
+
+
+def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:
+    """These Docs; a Doc alone is one of them, as for spaCy's components."""
+    return [docs] if isinstance(docs, Doc) else list(docs)
+
+
+def checked_docs(name: str, docs: Any) -> list[Doc]:
+    """These Docs, or this one alone. name: of the component, for messages.
+
+    Raises:
+        TypeError: these are no Docs.
+    """
+    asked = as_docs(docs)
+    for doc in asked:
+        if not isinstance(doc, Doc):
+            raise TypeError(f"[{name}] asks for a Doc, or for an iterable of Docs, not for {docs!r}")
+    return asked

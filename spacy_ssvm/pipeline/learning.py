@@ -1,0 +1,342 @@
+"""The learning of a component: from examples at once, from batches, from their parts, and by corrections."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..models.protocol import is_incomplete
+from ..models.resources import release_tables, store_resources
+from ..solvers.correction import Correction
+from ..solvers.parameters import Parameters
+from ..solvers.problem import Problem
+from ..training.examples import BATCH, ReadExamples, encode, numbered, read_examples
+from ..training.trainer import learn_from
+from ..training.training import Training
+from ..training.unreadable import Unreadable
+from ..wording import name_of, quoted
+from . import complaints
+from .asking import Asking
+from .codec import Survey
+from .complaints import Warnings
+from .own_annotation import given_annotation
+from .trained_state import TrainedState
+
+MAX_KEPT = 1 << 15
+"""The largest number of tokens of the parts of a batch that `update` keeps although it knows all of their examples."""
+
+
+class Learning:
+    """The learning of one component; `trained` is what it has learnt so far.
+
+    trained: the state to begin with. warn: issues the component's warnings. annotated: returns a copy of a Doc without
+    what the component has set before, annotated by its present weights.
+    """
+
+    def __init__(self, trained: TrainedState, warn: Warnings, annotated: Callable[[Doc], Doc]) -> None:
+        self.trained = trained
+        self.tutor: TrainedState | None = None
+        """The state whose predictions `rehearse` learns."""
+        self.warn = warn
+        self._annotated = annotated
+        self._losses: dict[str, float] | None = None
+        self._waiting: list[ReadExamples] = []
+        """The parts of a batch that `finish` learns from."""
+        self._unreadable = Unreadable(trained.codec.name)
+
+    # Before training
+
+    def begin(self, labels: Sequence[str]) -> None:
+        """Begin training without examples, with these labels besides those that the component has.
+
+        Raises:
+            ValueError: there are no labels.
+        """
+        self.add_labels(labels)
+        if not self.trained.codec.space.labels:
+            raise ValueError(
+                f"[{self.trained.codec.name}] has no labels yet: give nlp.initialize the training examples, or call "
+                "add_label first"
+            )
+        self.trained = self.trained.begun()
+
+    def prepare(self, examples: Mapping[int, Example], labels: Sequence[str] | None) -> None:
+        """Read all examples and begin training; nothing is learnt yet. labels: new ones, None for those that occur."""
+        trained, codec = self.trained, self.trained.codec
+        read = read_examples(examples, codec, trained.structured, self._unreadable)
+        survey: Survey = read.survey(codec)
+        trained = trained.bound_to(codec.with_survey(survey), trained.settings)
+        new = survey.new_labels(codec.labels) if labels is None else labels
+        trained = self._with_labels(trained, new) if new else trained
+        codec = trained.codec
+        gaps, reasons = codec.gaps(examples, read.gold), list[str]()
+        if not codec.labels:
+            self._unreadable.report(len(examples))
+            wrong = gaps.wrong()
+            if wrong.named:
+                codec.report_gaps(wrong, reasons.append)
+        survey.require_labels(codec.name, codec.labels, reasons)
+        encoded = encode(read.annotated(), trained.structured, self._unreadable, BATCH)
+        # What others annotate while this one learns is not there yet: the first update sees what is missing.
+        trained = trained.with_annotation_of([examples[number].predicted for number in read.gold])
+        self._unreadable.report(len(examples))
+        codec.report_gaps(gaps, self.warn)
+        trained = trained.begun(encoded.batches)
+        training = trained.training
+        assert isinstance(training, Training)
+        changed = training.prepare(encoded)
+        self.trained = trained
+
+        def names(numbers: list[int]) -> list[str]:
+            return [name_of(number, examples[number].predicted) for number in numbers]
+
+        self.warn(complaints.projections(encoded.numbers, names, training.data, changed))
+
+    def add_labels(self, labels: Sequence[str]) -> None:
+        """Append labels; the weights get zeros for them, and training starts anew from there."""
+        self.trained = self._with_labels(self.trained, labels)
+
+    def _with_labels(self, trained: TrainedState, labels: Sequence[str]) -> TrainedState:
+        trained = self._uncalibrated(trained)
+        if trained.saved_state is not None:
+            # Its solver goes on from the weights.
+            trained = trained.resumed(self.warn)
+        if trained.settings.save_solver_state and trained.has_state():
+            self.warn(complaints.new_labels(labels))
+        return trained.with_labels(labels)
+
+    def _uncalibrated(self, trained: TrainedState) -> TrainedState:
+        if trained.record.inverse_temperature is None:
+            return trained
+        self.warn(
+            "its weights are no longer those that it was calibrated with: the calibration is void, calibrate it again "
+            "when it is trained"
+        )
+        return replace(trained, record=replace(trained.record, inverse_temperature=None))
+
+    def void_calibration(self) -> None:
+        """Forget the calibration, as the weights to predict with change."""
+        self.trained = self._uncalibrated(self.trained)
+
+    def rename(self, trained: TrainedState) -> None:
+        """Go on under another name, with the present state under this name."""
+        self.warn.name = trained.codec.name
+        self._unreadable = Unreadable(trained.codec.name)
+        if isinstance(trained.training, Training):
+            trained.training.name = trained.codec.name
+        self.trained = trained
+
+    # Updates
+
+    def update(self, examples: Sequence[Example], losses: dict[str, float]) -> None:
+        """Learn from a batch of examples, or keep it if it is a part of one; warn where a correction is impossible."""
+        self._check_corrected(self._update(examples, losses))
+
+    def finish(self) -> None:
+        """Learn from the parts of a batch that `update` has got, and add the loss to the `losses` of the last one."""
+        self._check_corrected(self._finish())
+
+    def rehearse(self, examples: Sequence[Example], docs: Sequence[Doc], losses: dict[str, float]) -> None:
+        """Learn the predictions that the component made at `nlp.resume_training`, for these Docs.
+
+        docs: copies of the examples' predicted Docs, without what the component has set there.
+        """
+        if self.tutor is None:
+            return
+        _annotate(self.tutor, docs)
+        # What is rehearsed may contradict what was corrected.
+        self._update([Example(example.predicted, doc) for example, doc in zip(examples, docs)], losses)
+        self._finish()
+
+    def _update(self, examples: Sequence[Example], losses: dict[str, float]) -> list[Example]:
+        """Update the component; returns the examples that were corrected."""
+        n_before = max((number for part in self._waiting for number in part.examples), default=-1) + 1
+        by_number = numbered(examples, n_before)
+        if not by_number:
+            return []
+        trained = self.trained.resumed(self.warn)
+        codec, training = trained.codec, trained.training
+        assert training is not None
+        read = read_examples(by_number, codec, trained.structured, self._unreadable, training.knows)
+        wrong = codec.gaps(by_number, read.fresh()).wrong()
+        if wrong.named:
+            codec.report_gaps(wrong, lambda complaint: self.warn.once(complaint, complaint))
+        read = read.annotated()
+        self._losses = losses
+        if training.gets_parts and (read.fresh() or self._n_kept(by_number) <= MAX_KEPT):
+            # Labels that are new in a later part are to be those of this one, too.
+            self._waiting.append(read)
+            self.trained = trained
+            return []
+        corrected = self._learn_from(trained, read, losses)
+        return [] if training.gets_parts else corrected
+
+    def _n_kept(self, examples: Mapping[int, Example]) -> int:
+        """The number of tokens of the parts that wait, and of these examples."""
+        parts = [*(part.examples for part in self._waiting), examples]
+        return sum(len(example.predicted) for part in parts for example in part.values())
+
+    def _learn_from(self, trained: TrainedState, read: ReadExamples, losses: dict[str, float]) -> list[Example]:
+        """Learn from annotated examples. trained: the present state, with a training.
+
+        Adds the solver's loss to `losses`. Returns the examples if they were corrected.
+        """
+        training = trained.training
+        assert training is not None
+        if not read.gold:
+            self._unreadable.report(len(read.examples), len(training))
+            return []
+        codec, corrects = trained.codec, isinstance(training.parameters, Correction)
+        survey: Survey = read.survey(codec)
+        survey.of_corrections = corrects
+        new, surveyed = survey.new_labels(codec.labels), codec.with_survey(survey)
+        if not survey.label_counts.keys().isdisjoint(codec.unlearnt):
+            rest = tuple(label for label in codec.unlearnt if label not in survey.label_counts)
+            surveyed = replace(surveyed, unlearnt=rest)
+        trained = trained.bound_to(surveyed, trained.settings)
+        if new and trained.record.labels_are_given and (trained.has_begun or self.tutor is None):
+            # Until `nlp.resume_training` begins another training than that of `initialize`.
+            self.warn.once("labels", complaints.unlisted_labels(new))
+        elif new:
+            losses[codec.name] += self._learn_taken()
+            present = self.trained.bound_to(surveyed, trained.settings)
+            trained = self._with_labels(present, new).begun()
+            read = read.with_gold_of_known(trained.codec)
+        trained.require_labels()
+        trained = self._uncalibrated(trained)
+        if trained.awaits_update:
+            release_tables(trained.model, trained.vocab)
+            trained = trained.with_annotation_of([read.examples[number].predicted for number in read.gold])
+            unlearnt = [name for name in trained.structured.reader.annotation if name not in trained.record.reads]
+            self.warn.once("training", complaints.unlearnt_annotation(unlearnt))
+        # A predictor's weights would take memory while the solver learns.
+        self.trained = trained = replace(trained, awaits_update=False)
+        assert trained.training is not None
+        suffered = learn_from(trained.training, read, trained.structured, self._unreadable)
+        if suffered is None:
+            return []
+        losses[codec.name] += suffered
+        return list(read.examples.values()) if corrects else []
+
+    def _finish(self) -> list[Example]:
+        """Finish the update of a batch in parts; returns the examples that were corrected."""
+        losses, waiting = self._losses, self._waiting
+        self._losses, self._waiting = None, []
+        if losses is None:
+            return []
+        corrected: list[Example] = []
+        if waiting:
+            corrected = self._learn_from(self.trained.resumed(self.warn), ReadExamples.joined(waiting), losses)
+        losses[self.trained.codec.name] += self._learn_taken()
+        return corrected
+
+    def _learn_taken(self) -> float:
+        """Learn from the parts of a batch that training has taken in; returns the solver's loss."""
+        training = self.trained.training
+        if training is None or not training.gets_parts:
+            return 0.0
+        self.trained = self.trained.without_predictor()
+        return training.learn()
+
+    def _check_corrected(self, examples: Sequence[Example]) -> None:
+        """Warn where an update of these examples has not made them right: always if it was one, else once."""
+        training, parts = self.trained.training, self.trained.codec
+        if not examples or not isinstance(training, Training):
+            return
+        if len(examples) > 1:
+            self.warn.once("corrections", complaints.uncorrected([*training.left_wrong, *training.projected]))
+            return
+        example = examples[0]
+        reason = (
+            f"the component cannot produce its annotation ({training.data.impossible})"
+            if training.projected
+            else "its features do not tell apart what is annotated in different ways"
+            if training.left_wrong
+            else self._limits_of_prediction(example)
+        )
+        if reason is not None:
+            try:
+                doc = self._annotated(example.predicted)
+                mistakes = parts.parts.mistakes(Example(doc, example.reference))
+            except ValueError as error:
+                self.warn(f"the update has not corrected its example, {quoted(example.predicted)}, because {error}")
+            else:
+                self.warn(complaints.uncorrected_tokens(doc, mistakes, reason))
+
+    def _limits_of_prediction(self, example: Example) -> str | None:
+        """A reason that may keep the component from predicting what it has learnt from an example, or None."""
+        doc, reference, codec = example.predicted, example.reference, self.trained.codec
+        if codec.patterns:
+            return "patterns limit what is predicted"
+        if any(map(doc.has_annotation, codec.attributes)):
+            return "the Doc has annotation already, which prediction keeps"
+        has_sentences = reference.has_annotation("SENT_START") and len(list(islice(reference.sents, 2))) > 1
+        return codec.complaint([doc]) if has_sentences else None
+
+    # The problem that solvers solve
+
+    def problem(self) -> Problem:
+        """All examples as every solver sees them, with unknown parts of gold structures completed."""
+        training = self._training("there is no problem to solve yet")
+        if not len(training):
+            raise ValueError(f"[{self.trained.codec.name}] there is no problem to solve yet: call initialize first")
+        if is_incomplete(training.data):
+            training.data.complete(None, training.weights())
+        return training.problem_by_row()
+
+    def set_weights(self, weights: np.ndarray) -> None:
+        """Go on from these weights, float64 [d] of `problem`, without the examples."""
+        training = self._training("there are no weights to set yet")
+        shape, name = (training.data.dimension(),), self.trained.codec.name
+        if np.shape(weights) != shape:
+            raise ValueError(f"[{name}] the weights must be of shape ({shape[0]:,},), not {np.shape(weights)}")
+        self.void_calibration()
+        if self.trained.settings.save_solver_state:
+            self.warn(
+                "the weights are set: the state of the solver is dropped, and it continues from these weights; saved "
+                "before the next update, the component has no state to continue from"
+            )
+        self.trained = self.trained.restarted(np.array(weights, np.float64))
+
+    def retune(self, solver: Parameters, anew: bool) -> None:
+        """Learn with this solver from the next update on."""
+        training = self._training("there is nothing to learn anew yet")
+        training.retune(solver.seeded(self.trained.seed), anew)
+        self.trained = self._uncalibrated(replace(self.trained, solver=solver))
+
+    def _training(self, complaint: str) -> Training:
+        """The present training of this process.
+
+        Raises:
+            ValueError: there is none.
+        """
+        training = self.trained.training
+        if not isinstance(training, Training):
+            raise ValueError(f"[{self.trained.codec.name}] {complaint}: call initialize first")
+        return training
+
+
+def load_resources(trained: TrainedState, nlp: Language | None) -> None:
+    """Read the files and tables that features need into the thinc Model of a component."""
+    vocab = trained.vocab
+
+    def words(phrase: str) -> np.ndarray:
+        doc = nlp.make_doc(phrase) if nlp is not None else Doc(vocab, words=phrase.split())
+        return np.array([token.lower for token in doc if not token.is_space], np.uint64)
+
+    # The vocabulary, which is saved with the pipeline, is not to keep all words of gazetteers.
+    with vocab.memory_zone():
+        store_resources(trained.model, vocab, words)
+
+
+def _annotate(trained: TrainedState, docs: Sequence[Doc]) -> None:
+    """Annotate Docs that have nothing of the component's own."""
+    trained.require_labels()
+    codec = trained.codec
+    asking = Asking(codec, lambda: trained.predictor, None, trained.record.reads, Warnings(codec.name))
+    predictions = asking.prepared(docs)()
+    codec.write(docs, predictions, [given_annotation(codec, doc) for doc in docs])

@@ -1,0 +1,64 @@
+"""The protocol between a component and its learning, by one process or by many."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..models.protocol import DataSet, StructuredModel
+from ..solvers.learner import Certificate
+from ..solvers.parameters import Parameters
+from .examples import EncodedExamples, ReadExamples, encode
+from .figures import Figures
+from .unreadable import Unreadable
+
+
+class Trainer(Protocol):
+    """The learning of one component.
+
+    parameters: of the solver. data: what is learnt from. figures: of the last complete epoch. gets_parts: whether
+    `update` gets parts of a batch, which `learn` ends.
+    """
+
+    parameters: Parameters
+    data: DataSet
+    figures: Figures | None
+    gets_parts: bool
+
+    def __len__(self) -> int:
+        """The number of examples that are known."""
+
+    def knows(self, reference: Doc, read: bytes) -> bool:
+        """Whether `update` takes an example by its reference alone; any other example has to be encoded.
+
+        read: the annotation that is read from its predicted Doc and that other components can change.
+        """
+
+    def update(self, encoded: EncodedExamples) -> float:
+        """Learn from one batch; returns the sum of the losses that the solver has suffered: 0 if `gets_parts`."""
+
+    def learn(self) -> float:
+        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns what it returns."""
+
+    def weights(self) -> np.ndarray:
+        """The weights to predict with, float64 [d], as the data number them."""
+
+    def has_state(self) -> bool:
+        """Whether the solver remembers more than its weights."""
+
+    def state(self) -> dict[str, Any] | None:
+        """The state to save; None if there is none."""
+
+    def certificate(self) -> Certificate | None:
+        """The primal and dual objective at the present w, or None if there are none."""
+
+
+def learn_from(training: Trainer, read: ReadExamples, model: StructuredModel, unreadable: Unreadable) -> float | None:
+    """Encode the examples of a batch and learn from them; returns the sum of the losses, None without any example.
+
+    Raises:
+        Exception: none of the examples can be read, and none could before: the error of the first one.
+    """
+    encoded = encode(read, model, unreadable)
+    unreadable.report(len(read.examples), len(training))
+    return training.update(encoded) if encoded.numbers else None

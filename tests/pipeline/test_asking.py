@@ -8,6 +8,8 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from spacy_ssvm.pipeline.learning import Learning
+
 from .components import OF_TOKENS, ORDER_1, SCORED, SVM, every, learnt, learnt_as, written
 from .toy import SPANS, doc, morph_label, tree_of
 
@@ -153,7 +155,7 @@ def test_calibration_and_rehearsal_look_past_predictions(monkeypatch):
     processed = nlp(doc(nlp, text))
     assert written("ssvm_ner", processed) == [(0, 2, "GPE")]
     rehearsed = []
-    monkeypatch.setattr(type(ner), "_update", lambda self, examples, losses: rehearsed.extend(examples))
+    monkeypatch.setattr(Learning, "_update", lambda self, examples, losses: rehearsed.extend(examples))
     nlp.rehearse([Example(processed, processed.copy())])
     (example,) = rehearsed
     assert written("ssvm_ner", example.reference) == [(0, 2, "PER"), (4, 6, "GPE")]

@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest

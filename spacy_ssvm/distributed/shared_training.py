@@ -42,7 +42,7 @@ class SharedTraining:
         self.figures: Figures | None = None
         self.epochs = 0
         self.finished = False
-        self._rule = rule
+        self.rule = rule
         self._save = save
         self._max_epochs = max_epochs
         self._history: list[Figures] = []
@@ -51,7 +51,7 @@ class SharedTraining:
         """The trainings of all components: workers begin the first epochs of all of them when one is updated."""
 
     def __len__(self) -> int:
-        return self._rule.blocks.n_examples
+        return self.rule.blocks.n_examples
 
     def knows(self, reference: Doc, read: bytes) -> bool:
         """All examples lie with workers."""
@@ -63,16 +63,16 @@ class SharedTraining:
             return 0.0
         if not self.repeats:
             for training in self.together:
-                training._begin()
+                training.begin()
             self._learn()
         self.figures = self._history[self.epochs]
         self.epochs += 1
-        name = self._rule.blocks.component
-        LOGGER.debug("[%s] %s, %s bytes sent", name, self.figures, f"{self._rule.blocks.n_bytes:,}")
+        name = self.rule.blocks.component
+        LOGGER.debug("[%s] %s, %s bytes sent", name, self.figures, f"{self.rule.blocks.n_bytes:,}")
         self.finished = not self.repeats and self._is_done(self.figures)
         if self.finished:
             LOGGER.info("[%s] converged: the duality gap is within the tolerance; further updates change nothing", name)
-        self._begin()
+        self.begin()
         return self.figures.loss
 
     def learn(self) -> float:
@@ -81,7 +81,7 @@ class SharedTraining:
 
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d]."""
-        return self._rule.weights()
+        return self.rule.weights()
 
     def has_state(self) -> bool:
         """No: workers keep the state of the solver."""
@@ -93,8 +93,8 @@ class SharedTraining:
     def certificate(self) -> Certificate | None:
         """Primal and dual at w, as the rule finds them; None if a worker has failed, too."""
         # All components have the same workers.
-        has_failed = any(training._rule.blocks.has_failed for training in self.together)
-        return None if has_failed else self._rule.certificate()
+        has_failed = any(training.rule.blocks.has_failed for training in self.together)
+        return None if has_failed else self.rule.certificate()
 
     @property
     def repeats(self) -> bool:
@@ -104,12 +104,12 @@ class SharedTraining:
     def replay(self, state: dict[str, Any]) -> None:
         """Continue from a saved state: updates repeat the figures of the epochs that it has, then go on."""
         self._history = [Figures(*figures) for figures in state["history"]]
-        self._rule.restore(state["rule"])
+        self.rule.restore(state["rule"])
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Let workers begin the next epoch, if there is one that they have not begun."""
         if not self.finished and not self.repeats and self.epochs < self._max_epochs:
-            self._rule.begin(self.epochs)
+            self.rule.begin(self.epochs)
 
     def _is_done(self, figures: Figures) -> bool:
         """Whether training is complete, as `certificate.is_done`, from what `replay` knows, too."""
@@ -120,8 +120,8 @@ class SharedTraining:
         return certificate is not None and -GAP_ROUNDING <= certificate.relative_gap <= tolerance
 
     def _learn(self) -> None:
-        progress = self._rule.epoch(self.epochs)
-        n_used = int(np.count_nonzero(self._rule.weights()))
+        progress = self.rule.epoch(self.epochs)
+        n_used = int(np.count_nonzero(self.rule.weights()))
         self._history.append(Figures(self.epochs + 1, *progress, n_used))
         # Before workers take the step: one that is lost, and the driver too, can then repeat it.
-        self._save({"history": [list(figures) for figures in self._history], "rule": self._rule.state()})
+        self._save({"history": [list(figures) for figures in self._history], "rule": self.rule.state()})

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copyreg import __newobj__
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, overload
@@ -36,7 +37,7 @@ from .asking import Asking, as_docs, checked_docs, of_docs
 from .codec import Codec, renamed
 from .complaints import Warnings
 from .files import Files
-from .learning import Learning, load_resources
+from .learning import Learning, checked_labels, load_resources
 from .own_annotation import OwnAnnotation
 from .trained_state import TrainedState, unchanged_on_error
 from .training_record import TrainingRecord
@@ -212,7 +213,7 @@ class SsvmPipe(TrainablePipe):
         examples = self._examples(get_examples(), "initialize")
         if not examples:
             raise TypeError(f"[{self.name}] initialize got no training examples: {complaints.no_examples(nlp)}")
-        given = None if labels is None else self._checked_labels(labels)
+        given = None if labels is None else checked_labels(self.codec, labels)
         with unchanged_on_error(self.model):
             store.clear(self.model)
             trained = self.trained.bound_to(replace(self.codec, unlearnt=()), self.settings).anew()
@@ -540,7 +541,13 @@ class SsvmPipe(TrainablePipe):
         """Pickle settings, weights and the solver's state, if it is to be saved, and nothing that is derived from
         them."""
         fields = {key: value for key, value in vars(self).items() if not key.startswith("_")}
-        return _unpickled, (type(self), {**fields, "scorer": self.scorer}, self.trained)
+        return __newobj__, (type(self),), (self.trained, {**fields, "scorer": self.scorer})
+
+    def __setstate__(self, state: tuple[TrainedState, dict[str, Any]]) -> None:
+        trained, fields = state
+        self._begin(trained)
+        for key, value in fields.items():
+            setattr(self, key, value)
 
     @property
     def _asking(self) -> Asking:
@@ -589,14 +596,6 @@ class SsvmPipe(TrainablePipe):
             else:
                 yield doc
 
-    def _checked_labels(self, labels: Any) -> list[str]:
-        """The labels given to `initialize`, each once, without those that the component already has."""
-        if not isinstance(labels, list | tuple):
-            raise ValueError(f"[{self.name}] initialize: labels must be a list of labels, not {labels!r}")
-        for label in labels:
-            self.codec.check_label(label)
-        return [label for label in dict.fromkeys(labels) if label not in self.labels]
-
     def _examples(self, examples: Any, method: str) -> list[Example]:
         """The examples that a method was given; a TypeError of spaCy's if there is anything else among them."""
         given = list(examples) if isinstance(examples, Iterable) else examples
@@ -606,11 +605,3 @@ class SsvmPipe(TrainablePipe):
     def _is_first(self, nlp: Language) -> bool:
         """Whether it is the first of our components in the pipeline, for what is to be said once."""
         return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
-
-
-def _unpickled(component: type[SsvmPipe], fields: Mapping[str, Any], trained: TrainedState) -> SsvmPipe:
-    pipe = component.__new__(component)
-    pipe._begin(trained)
-    for key, value in fields.items():
-        setattr(pipe, key, value)
-    return pipe

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
@@ -21,7 +22,7 @@ from ..training.unreadable import Unreadable
 from ..wording import name_of, quoted
 from . import complaints
 from .asking import Asking
-from .codec import Survey
+from .codec import Codec, Survey
 from .complaints import Warnings
 from .own_annotation import given_annotation
 from .trained_state import TrainedState
@@ -318,6 +319,19 @@ class Learning:
         if not isinstance(training, Training):
             raise ValueError(f"[{self.trained.codec.name}] {complaint}: call initialize first")
         return training
+
+
+def checked_labels(codec: Codec, labels: Any) -> list[str]:
+    """The labels given to `initialize`, each once, without those that the component already has.
+
+    Raises:
+        ValueError: it is no list of labels.
+    """
+    if not isinstance(labels, list | tuple):
+        raise ValueError(f"[{codec.name}] initialize: labels must be a list of labels, not {labels!r}")
+    for label in labels:
+        codec.check_label(label)
+    return [label for label in dict.fromkeys(labels) if label not in codec.labels]
 
 
 def load_resources(trained: TrainedState, nlp: Language | None) -> None:

@@ -1,6 +1,6 @@
 """`ssvm_morphologizer`: the coarse tag and the morphological features of each token."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -188,11 +188,19 @@ class SsvmMorphologizer(TagComponent):
 
     codec: MorphologizerCodec
 
-    def _checked_labels(self, labels: Any) -> list[str]:
-        """Labels as given, or from the label data of spaCy's morphologizer: a dictionary of two mappings by label."""
-        if isinstance(labels, Mapping) and labels.keys() == SPACYS_LABEL_DATA:
-            labels = list(labels["morph"]) if isinstance(labels["morph"], Mapping) else labels
-        return super()._checked_labels(labels)
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        nlp: Language | None = None,
+        labels: Sequence[str] | Mapping[str, Any] | None = None,
+    ) -> None:
+        """Learn from examples, as `SsvmPipe.initialize`.
+
+        labels: as there, or the label data of spaCy's morphologizer: a dictionary of two mappings by label.
+        """
+        if isinstance(labels, Mapping) and labels.keys() == SPACYS_LABEL_DATA and isinstance(labels["morph"], Mapping):
+            labels = list(labels["morph"])
+        super().initialize(get_examples, nlp, labels)
 
 
 @component_factory(

@@ -219,7 +219,7 @@ class SsvmSenter(ChainComponent):
     def _predictor(self) -> Predictor:
         # It has labels from the start.
         self.trained.require_weights()
-        return super()._predictor()
+        return self.trained.predictor
 
 
 @component_factory(

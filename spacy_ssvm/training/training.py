@@ -268,6 +268,12 @@ class Training:
             ValueError: a part of the state does not fit the others, the solver or the data.
         """
         training = cls(name, parameters, data, n_threads=n_threads)
+        training._restore(nothing, state)
+        return training
+
+    def _restore(self, nothing: Batch, state: dict[str, Any]) -> None:
+        """Take over the state that was saved, with the same arguments as `resumed`."""
+        data = self.data
         digests, sizes, gold = state["digests"], state["sizes"], state["gold"]
         n = len(sizes)
         if digests.dtype != np.uint8 or digests.shape != (n * DIGEST_SIZE,):
@@ -284,18 +290,17 @@ class Training:
             raise ValueError("its solver state does not have the weights that training started from")
         if not np.isfinite(start_weights).all():
             raise ValueError("the weights that training started from, in its solver state, are not all finite")
-        training._state = EpochState.restored(state)
-        training.gets_parts = bool(state["gets_parts"])
-        training._known.append([digests[k : k + DIGEST_SIZE].tobytes() for k in range(0, len(digests), DIGEST_SIZE)])
+        self._state = EpochState.restored(state)
+        self.gets_parts = bool(state["gets_parts"])
+        self._known.append([digests[k : k + DIGEST_SIZE].tobytes() for k in range(0, len(digests), DIGEST_SIZE)])
         data.add(nothing.reserved(sizes))
-        training._learner = start(parameters, data.problem(), None, n_threads)
-        training._rng.bit_generator.state = json.loads(state["rng"])
-        training._learner.restore(state["learner"], training._rng)
-        training._start_weights = start_weights if len(start_weights) else None
-        training._visited, training._given_up = state["visited"], state["gone"]
-        training._unseen = np.ones(n, np.bool_)
-        training._saved_gold = dict(enumerate(gold))
-        return training
+        self._learner = start(self.parameters, data.problem(), None, self.n_threads)
+        self._rng.bit_generator.state = json.loads(state["rng"])
+        self._learner.restore(state["learner"], self._rng)
+        self._start_weights = start_weights if len(start_weights) else None
+        self._visited, self._given_up = state["visited"], state["gone"]
+        self._unseen = np.ones(n, np.bool_)
+        self._saved_gold = dict(enumerate(gold))
 
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d], as the data number them."""

@@ -206,7 +206,7 @@ def test_blocks_have_the_optimum_of_one_machine(parameters, n_blocks):
 def test_dual_is_that_of_the_planes(parameters, void, monkeypatch):
     monkeypatch.setattr(Worker, "void", void)
     training, workers = shared(parameters, random_problem(5, n_examples=30, n_rows=N_ROWS), 3)
-    objective, duals, rule = dual_objective(parameters), [], training._rule
+    objective, duals, rule = dual_objective(parameters), [], training.rule
     for epoch in range(20):
         training._max_epochs = epoch + 1
         update(training)
@@ -304,7 +304,7 @@ def test_an_epoch_that_has_begun_does_not_change_the_certificate(parameters):
     certificate = training.certificate()
     assert certificate.gap > 0.0 and all(worker.message is None for worker in workers)
     training._max_epochs = 5
-    training._begin()
+    training.begin()
     assert training.certificate() == certificate and all(worker.message is not None for worker in workers)
 
 
@@ -326,7 +326,7 @@ def test_all_blocks_have_the_common_weights():
     for _ in range(3):
         update(training)
     for block, worker in enumerate(workers):
-        part = training._rule.blocks.weights.part(block, sparse(training._rule.common))
+        part = training.rule.blocks.weights.part(block, sparse(training.rule.common))
         assert np.array_equal(worker.block.common, part.dense(len(worker.block.common)))
 
 
@@ -371,7 +371,7 @@ def test_one_mixed_block_in_one_epoch_is_the_solver_itself(parameters):
     update(training)
     block = MixedBlock(parameters, workers[0].block.problem)
     moved = block.epoch(np.random.default_rng([0, 0, 0]), EpochSettings(), np.zeros(0, np.int64))
-    mean = training._rule.blocks.weights.part(0, sparse(training.weights())).dense(block.problem.dimension)
+    mean = training.rule.blocks.weights.part(0, sparse(training.weights())).dense(block.problem.dimension)
     np.testing.assert_allclose(mean, moved.mean.dense(block.problem.dimension), atol=1e-12)
 
 
@@ -414,7 +414,7 @@ def test_one_block_of_descent_is_the_solver_itself(parameters):
     for number in range(5):
         update(training)
         progress = run_epoch(learner, np.random.default_rng([0, number, 0]))
-        w = training._rule.blocks.weights.part(0, sparse(training.weights())).dense(problem.dimension)
+        w = training.rule.blocks.weights.part(0, sparse(training.weights())).dense(problem.dimension)
         np.testing.assert_allclose(w, learner.prediction_weights(), rtol=1e-9, atol=1e-12)
         assert training.figures.primal == pytest.approx(progress.primal, rel=1e-9)
 

@@ -240,6 +240,11 @@ class SsvmLemmatizer(ChainComponent):
 
         lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved with the component.
         """
+        if isinstance(labels, Mapping) and "trees" in labels:
+            raise ValueError(
+                f"[{self.name}] initialize: labels are edit trees of spaCy's trainable_lemmatizer; this component "
+                "has edit scripts: run `spacy init labels` with a config that has ssvm_lemmatizer, or leave them out"
+            )
         before = self.codec
         self.codec = before.with_entries(lexicon or ())
         try:
@@ -247,14 +252,6 @@ class SsvmLemmatizer(ChainComponent):
         except Exception:
             self.codec = before
             raise
-
-    def _checked_labels(self, labels: Any) -> list[str]:
-        if isinstance(labels, Mapping) and "trees" in labels:
-            raise ValueError(
-                f"[{self.name}] initialize: labels are edit trees of spaCy's trainable_lemmatizer; this component "
-                "has edit scripts: run `spacy init labels` with a config that has ssvm_lemmatizer, or leave them out"
-            )
-        return super()._checked_labels(labels)
 
     @of_docs
     def scored_lemmas(self, docs: Sequence[Doc], min_score: float | None = None) -> list[dict[tuple[int, str], float]]:

@@ -43,7 +43,8 @@ class Score(NamedTuple):
 class Tunable(Protocol):
     """A component whose solver can be replaced while it keeps its examples."""
 
-    solver: Parameters
+    @property
+    def solver(self) -> Parameters: ...
 
     @property
     def figures(self) -> Figures | None: ...

@@ -1,7 +1,9 @@
 """`initialize` and `update`: what is learnt from, what is recognised, what is forgotten, what the weights are."""
 
 import random
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from spacy.util import minibatch
 from thinc.api import Adam
 
 from spacy_ssvm.solvers.learner import fit
+from spacy_ssvm.training import trainer
 from spacy_ssvm.training import training as training_module
+from spacy_ssvm.training.training import Training
 
 from .components import ATTRIBUTE, CORPUS, GOLD, LABELS, SCORE, assert_certified, every, learnt, learnt_as, sampled
 from .toy import (
@@ -36,6 +40,7 @@ from .toy import (
 )
 
 NEVER_DONE = {"tolerance": 0.0}
+PIPELINE = str(Path("spacy_ssvm", "pipeline"))
 WITNESSED: list[Doc] = []
 
 
@@ -530,3 +535,32 @@ def test_a_problem_has_no_gaps():
         nlp.initialize(lambda: examples)
     _, certificate = fit(nlp.get_pipe("ssvm_tagger").solver, nlp.get_pipe("ssvm_tagger").problem(), max_epochs=200)
     assert 0 <= certificate.relative_gap <= 0.01
+
+
+@every
+def test_an_update_does_not_return_to_the_pipeline_once_its_examples_are_encoded(factory, monkeypatch):
+    nlp = blank(factory)
+    examples = EXAMPLES[factory](nlp)
+    nlp.initialize(lambda: examples)
+    encode, update, called = trainer.encode, Training.update, []
+
+    def note(frame, event, _):
+        if event == "call" and PIPELINE in frame.f_code.co_filename:
+            called.append(f"{frame.f_code.co_filename}: {frame.f_code.co_name}")
+
+    def encoded(*arguments):
+        found = encode(*arguments)
+        sys.setprofile(note)
+        return found
+
+    def updated(self, batch):
+        try:
+            return update(self, batch)
+        finally:
+            sys.setprofile(None)
+
+    monkeypatch.setattr(trainer, "encode", encoded)
+    monkeypatch.setattr(Training, "update", updated)
+    for _ in range(3):
+        nlp.update(examples)
+    assert not called

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +59,16 @@ class Blocks:
         survey = together(self._ask("survey", everybody))
         self._nlp = util.load_model_from_config(config, auto_fill=True)
         self._pipe: Any = self._nlp.get_pipe(task.component)
-        for label in self._pipe.new_labels(survey):
+        for label in survey.new_labels(self._pipe.labels):
             self._pipe.add_label(label)
-        self._pipe.apply_survey(survey)
+        self._pipe.codec = self._pipe.codec.with_survey(survey)
         setup = Setup(list(self._pipe.labels), dict(self._pipe.codec.saved.notes), SEED)
         shared = np.mean(self._ask("encode", [(setup,)] * n_blocks), axis=0)
         layouts = self._ask("begin", [(setup, shared)] * n_blocks)
         self._weights = common(layouts)
-        self._data = self._pipe.data_set([], SEED).with_shared(shared).of_rows(self._weights.keys, self._weights.seen)
+        self._data = (
+            self._pipe.trained.data_set([], SEED).with_shared(shared).of_rows(self._weights.keys, self._weights.seen)
+        )
         self.n_examples = sum(layout.n_examples for layout in layouts)
         (corpus,) = util.resolve_dot_names(self._nlp.config.interpolate(), ["corpora.dev"])
         self._dev: list[Example] = list(corpus(self._nlp))
@@ -129,7 +131,7 @@ class Blocks:
 
     def score(self, w: np.ndarray) -> float:
         """The score of these weights on the development part, in per cent."""
-        self._pipe.learn_by(Present(self._data, w), (), False)
+        self._pipe.trained = replace(self._pipe.trained, training=Present(self._data, w))
         docs = self._pipe.pipe(example.predicted.copy() for example in self._dev)
         examples = [Example(doc, example.reference) for doc, example in zip(docs, self._dev)]
         return 100.0 * float(self._pipe.score(examples)[self._task.score])

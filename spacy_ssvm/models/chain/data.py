@@ -27,8 +27,7 @@ class Chains(NamedTuple):
     gold: int32 [T], gold labels, complete and within the constraints.
     costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
     kinds: int32 [T], rows of `constraints.token`.
-    layout: where the weights of feature rows are. decoder: what finds the best sequence. Kernels call both by their
-    address, so that only those in use are compiled.
+    layout: where the weights are. decoder: what finding the best sequence reads.
     """
 
     starts: Int64Array

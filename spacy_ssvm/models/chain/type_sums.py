@@ -82,6 +82,13 @@ class TypeSums:
         self._lock = Lock()
         self._clear(-1)
 
+    def _clear(self, generation: int) -> None:
+        """Drop all scores; from now on, store those of types of this generation."""
+        self._generation = generation
+        self._entries = np.zeros(0, np.int64)
+        self._known = 0
+        self._vectors = self._outside()
+
     def of(self, types: Types) -> SharedScores:
         """The scores of the tokens' types; those of new types are summed and stored."""
         with self._lock:
@@ -103,13 +110,6 @@ class TypeSums:
         """Drop all scores."""
         with self._lock:
             self._clear(-1)
-
-    def _clear(self, generation: int) -> None:
-        """Drop all scores; from now on, store those of types of this generation."""
-        self._generation = generation
-        self._entries = np.zeros(0, np.int64)
-        self._known = 0
-        self._vectors = self._outside()
 
     def _add(self, types: Types, new: np.ndarray) -> None:
         """Append the summed scores of new types, int64, to those that are stored."""

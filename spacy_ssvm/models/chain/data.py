@@ -10,7 +10,7 @@ from ...growth import appended
 from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array
 from ...structures.chain.constraints import Attributes, Constraints, max_attributes
 from .decoders import ALL_LABELS, Decoder
-from .layouts import BY_ROW, Layout
+from .layouts import BY_ROW, WeightLayout
 
 
 class Chains(NamedTuple):
@@ -38,7 +38,7 @@ class Chains(NamedTuple):
     costs: Float64Array
     kinds: Int32Array
     constraints: Constraints
-    layout: Layout = BY_ROW
+    layout: WeightLayout = BY_ROW
     decoder: Decoder = ALL_LABELS
 
 

@@ -18,7 +18,7 @@ from .data import Chains, dimension, joined, make_chains, with_more
 from .decoders import ALL_LABELS, ALONE, has_many_labels, learning_decoder
 from .encoded import EncodedChains, Runs
 from .first_pass import SeenLabels
-from .layouts import Layout
+from .layouts import WeightLayout
 from .numbering import (
     FREQUENT,
     NO_PAIR,
@@ -202,7 +202,7 @@ class ChainSet(DataSet):
                 self._problem = self.problem_by_row()
             else:
                 self._numbering = with_rows(self._numbering, self.n_rows(), len(self._constraints.start))
-                chains = self._chains()._replace(layout=Layout(self._numbering), decoder=self._decoder)
+                chains = self._chains()._replace(layout=WeightLayout(self._numbering), decoder=self._decoder)
                 self._problem = problem_by_use(chains, self._extent)
         return self._problem
 

@@ -11,7 +11,7 @@ from ...features.index import Table, look_up_features
 from ...features.program import Group, rows_outside
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints
-from .layouts import Layout, score_features
+from .layouts import WeightLayout, score_features
 from .scores import add_attributes
 
 MAX_SCORES = 1 << 23
@@ -69,7 +69,7 @@ class TypeSums:
         reader: ColumnReader,
         groups: Sequence[Group],
         table: Table,
-        layout: Layout,
+        layout: WeightLayout,
         constraints: Constraints,
     ) -> None:
         self._reader = reader

@@ -183,11 +183,7 @@ def require_moderate(value: float, name: str, largest: float = LARGEST) -> None:
 
 
 def require_tolerance(parameters: Any, smallest: float) -> None:
-    """Check that the tolerance is 0, or a number of at least `smallest`.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Check that the tolerance is 0, or a number of at least `smallest`, or raise a ValueError."""
     if _number(parameters, "tolerance") < 0:
         raise ValueError(f"solver.tolerance must not be negative, not {parameters.tolerance!r}")
     if 0 < parameters.tolerance < smallest:
@@ -199,11 +195,7 @@ def require_tolerance(parameters: Any, smallest: float) -> None:
 
 
 def require_positive(parameters: Parameters, name: str, largest: float = LARGEST) -> None:
-    """Check that a parameter is positive and moderate, and store it as a float.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Check that a parameter is positive and moderate, and store it as a float, or raise a ValueError."""
     value = getattr(parameters, name)
     if _number(parameters, name) <= 0:
         raise ValueError(f"solver.{name} must be positive, not {value!r}")
@@ -211,11 +203,7 @@ def require_positive(parameters: Parameters, name: str, largest: float = LARGEST
 
 
 def require_not_negative(parameters: Parameters, name: str) -> None:
-    """Check that a parameter is 0, or positive and moderate, and store it as a float.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Check that a parameter is 0, or positive and moderate, and store it as a float, or raise a ValueError."""
     value = getattr(parameters, name)
     if _number(parameters, name) < 0:
         raise ValueError(f"solver.{name} must not be negative, not {value!r}")
@@ -223,11 +211,7 @@ def require_not_negative(parameters: Parameters, name: str) -> None:
 
 
 def require_whole(parameters: Parameters, name: str) -> None:
-    """Check that a parameter is a whole number of at least 0, and store it as an int.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Check that a parameter is a whole number of at least 0, and store it as an int, or raise a ValueError."""
     value = getattr(parameters, name)
     number = _number(parameters, name)
     if number != int(number) or number < 0:
@@ -237,22 +221,14 @@ def require_whole(parameters: Parameters, name: str) -> None:
 
 
 def require_positive_whole(parameters: Parameters, name: str) -> None:
-    """Check that a parameter is a whole number of at least 1, and store it as an int.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Check that a parameter is a whole number of at least 1, and store it as an int, or raise a ValueError."""
     require_whole(parameters, name)
     if getattr(parameters, name) == 0:
         raise ValueError(f"solver.{name} must be positive, not 0")
 
 
 def require_flag(parameters: Parameters, name: str) -> None:
-    """Check that a parameter is true or false.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Check that a parameter is true or false, or raise a ValueError."""
     value = getattr(parameters, name)
     if not isinstance(value, bool):
         raise ValueError(f"solver.{name} must be true or false, not {value!r}")

@@ -50,7 +50,7 @@ def no_rests(n_examples: int) -> RestSchedule:
 @kernel
 def rests(schedule, example):
     """Whether the example leaves out this update."""
-    if schedule.rests[example] == 0:
+    if schedule.rests[example] <= 0:
         return False
     schedule.rests[example] -= 1
     return True
@@ -59,7 +59,7 @@ def rests(schedule, example):
 @kernel
 def pauses(schedule, example):
     """Whether the example leaves out this oracle call."""
-    if schedule.pauses[example] == 0:
+    if schedule.pauses[example] <= 0:
         return False
     schedule.pauses[example] -= 1
     return True

@@ -6,7 +6,9 @@ Beside it stands the memory that a token touches, and the time that memory alone
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from statistics import median
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,7 @@ from spacy.util import minibatch
 
 from spacy_ssvm.features.index import look_up_features
 from spacy_ssvm.features.program import select
-from spacy_ssvm.models.chain.data import SharedScores
-from spacy_ssvm.models.chain.scores import unlabelled
+from spacy_ssvm.models.chain.type_sums import SharedScores
 
 from . import corpora, models
 from .bars import Bar
@@ -65,7 +66,7 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
     with nlp.select_pipes(disable=nlp.pipe_names), step("Doc handling"):
         list(nlp.pipe(docs))
     decoder = pipe._predictor()
-    extractor, scorer = decoder.extractor, decoder._scorer
+    extractor, scorer = decoder.extractor, decoder._labeller
     without_templates = select(extractor.split.rest, [])
     for batch in minibatch(corpora.bare(nlp.vocab, sentences), nlp.batch_size):
         with step("columns"):
@@ -80,9 +81,11 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
         scores = scorer.scores(columns, types, np.zeros_like(kinds), decoder.constraints)[:, np.newaxis]
         entries = np.concatenate([np.zeros((1, *scores.shape[1:])), scores])
         scored = SharedScores(np.arange(1, len(kinds) + 1), np.zeros(1, np.int64), entries)
-        chains = unlabelled(columns, without_templates, kinds, decoder.constraints)
+        sums: Any = SimpleNamespace(of=lambda types, scored=scored: scored)
+        by_itself = replace(scorer, program=without_templates, sums=sums)
+        label = by_itself.labelling(columns, types, kinds, decoder.constraints)
         with step("decoder"):
-            again = scorer._labels(columns, without_templates, chains, scored)
+            again = label()
         assert np.mean(labels == again) > 0.999  # but for sums in another order
         with step("annotation"):
             pipe.set_annotations(batch, np.split(labels, columns.starts[1:-1]))
@@ -100,11 +103,11 @@ def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     _, rows, _ = look_up_features(columns, split.rest, decoder._table)
     n_tokens, n_labels = len(types.ids), len(decoder.constraints.start)
     hits = len(rows) / n_tokens
-    n_entries = np.diff(decoder._scorer._weights.rows.starts)[rows].sum() / n_tokens
+    n_entries = np.diff(decoder._labeller.layout.fixed.starts)[rows].sum() / n_tokens
     return {
         "columns": 8 * len(reader.attributes) + 2 * LINE,  # and the slot of the word's type, key and number
         "look-ups": LINE * (len(split.rest.seeds) + hits),  # a line of keys each, and one of rows where it is found
-        "rows": decoder._scorer._weights.rows.entries.itemsize * n_entries + 8 * n_labels * len(split.groups),
+        "rows": decoder._labeller.layout.fixed.entries.itemsize * n_entries + 8 * n_labels * len(split.groups),
         "decoder": 2 * 8 * n_labels,
         "annotation": 8,
     }

@@ -7,7 +7,7 @@ import numpy as np
 from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array
 from ...structures.chain.constraints import Attributes, Constraints, max_attributes
 from .decoders import ALL_LABELS, Decoder
-from .layouts import BY_ROW, Layout
+from .layouts import BY_ROW, WeightLayout
 
 
 class Chains(NamedTuple):
@@ -24,8 +24,7 @@ class Chains(NamedTuple):
     gold: int32 [T], gold labels, complete and within the constraints.
     costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
     kinds: int32 [T], rows of `constraints.token`.
-    layout: where the weights of feature rows are. decoder: what finds the best sequence. Kernels call both by their
-    address, so that only those in use are compiled.
+    layout: where the weights are. decoder: what finding the best sequence reads.
     """
 
     starts: Int64Array
@@ -36,7 +35,7 @@ class Chains(NamedTuple):
     costs: Float64Array
     kinds: Int32Array
     constraints: Constraints
-    layout: Layout = BY_ROW
+    layout: WeightLayout = BY_ROW
     decoder: Decoder = ALL_LABELS
 
 

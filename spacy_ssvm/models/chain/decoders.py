@@ -4,7 +4,8 @@ With many labels, of L² transitions a few in a hundred ever get a weight. An or
 take longer for these than for all else. So there the weights in use bound the scores of all steps, labels that cannot
 win are left out (`structures.chain.pruning`), and the rest is decoded. The result is exact.
 
-Which decoder it is depends on the data, not on a function in them: numba needs 0.1 ms to recognise such a function.
+Which decoder it is depends on the arrays in the data, as with `layouts`: for another one, add its data to `Decoder` and
+its kernel to `decode_labels`.
 """
 
 from typing import NamedTuple

@@ -13,7 +13,7 @@ from ...kernels import kernel
 from ...structures.chain.constraints import Constraints, only_labels
 from .data import Chains, require_finite
 from .decoders import ALL_LABELS, ALONE, Decoder, fixed_decoder, has_many_labels, with_kinds
-from .layouts import Layout
+from .layouts import WeightLayout
 from .rows import fixed_rows
 from .scores import best_path, emission_scores
 from .type_sums import NOTHING_SHARED, SharedScores, TypeSums, add_shared
@@ -61,7 +61,7 @@ class Labeller:
 
     program: Program
     table: Table
-    layout: Layout
+    layout: WeightLayout
     decoder: Decoder
     constraints: Constraints
     sums: TypeSums | None = None
@@ -146,7 +146,7 @@ def labeller(
 
     Sums for word types do not pay where labels are many, or where few tokens of a type may be read.
     """
-    layout = Layout(fixed=fixed_rows(weights.rows, len(constraints.start)))
+    layout = WeightLayout(fixed=fixed_rows(weights.rows, len(constraints.start)))
     if of_tokens:
         return Labeller(program, table, layout, ALONE, constraints, only=only_labels(constraints))
     decoder = fixed_decoder(constraints, weights.transitions)

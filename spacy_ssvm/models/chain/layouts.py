@@ -1,6 +1,7 @@
 """Layouts of a chain's weights: where the weights of feature rows lie, and how the tokens of a sequence are scored.
 
-A layout is a first-class function with the data that it reads; another one is a kernel of the type SCORE beside these.
+Which layout it is depends on the arrays in the data, not on a first-class function: numba needs 0.1 ms to recognise one
+whenever Python calls a kernel. For another layout, add its data to `WeightLayout` and its kernel to `score_features`.
 """
 
 from typing import NamedTuple
@@ -18,14 +19,14 @@ WEIGHTS_OF_A_LINE = 16
 """Weights of 32 bits in a cache line of 64 bytes; for larger ones every second line is fetched."""
 
 
-class Layout(NamedTuple):
+class WeightLayout(NamedTuple):
     """A layout of weights: by row, unless there is a numbering of weights by use or there are fixed rows."""
 
     numbering: Numbering = NO_NUMBERING
     fixed: FixedRows = NO_FIXED_ROWS
 
 
-BY_ROW = Layout()
+BY_ROW = WeightLayout()
 """A block of L weights for each feature row, one after the other."""
 
 

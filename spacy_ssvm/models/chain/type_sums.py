@@ -11,7 +11,7 @@ from ...features.index import Table, look_up_features
 from ...features.program import Group, rows_outside
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints
-from .layouts import Layout, score_features
+from .layouts import WeightLayout, score_features
 from .scores import add_attributes
 
 MAX_SCORES = 1 << 23
@@ -69,7 +69,7 @@ class TypeSums:
         reader: ColumnReader,
         groups: Sequence[Group],
         table: Table,
-        layout: Layout,
+        layout: WeightLayout,
         constraints: Constraints,
     ) -> None:
         self._reader = reader
@@ -81,6 +81,13 @@ class TypeSums:
         self._offsets = np.array([group.offset for group in groups], np.int64)
         self._lock = Lock()
         self._clear(-1)
+
+    def _clear(self, generation: int) -> None:
+        """Drop all scores; from now on, store those of types of this generation."""
+        self._generation = generation
+        self._entries = np.zeros(0, np.int64)
+        self._known = 0
+        self._vectors = self._outside()
 
     def of(self, types: Types) -> SharedScores:
         """The scores of the tokens' types; those of new types are summed and stored."""
@@ -103,13 +110,6 @@ class TypeSums:
         """Drop all scores."""
         with self._lock:
             self._clear(-1)
-
-    def _clear(self, generation: int) -> None:
-        """Drop all scores; from now on, store those of types of this generation."""
-        self._generation = generation
-        self._entries = np.zeros(0, np.int64)
-        self._known = 0
-        self._vectors = self._outside()
 
     def _add(self, types: Types, new: np.ndarray) -> None:
         """Append the summed scores of new types, int64, to those that are stored."""

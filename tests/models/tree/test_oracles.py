@@ -79,7 +79,7 @@ def test_kbest(structure, data, k, loss_scale):
 @settings(max_examples=3)
 def test_what_is_not_exact_is_not_offered(data):
     problem = tree_problem(data.draw(tiny_trees(PROJECTIVE_SIBLINGS)).data)
-    for kind, name in (("marginal", "exact marginals"), ("kbest", "the k best structures")):
+    for kind, name in (("cliques", "exact marginals"), ("kbest", "the k best structures")):
         with pytest.raises(ValueError, match=name):
             problem.oracles(kind)
 

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copyreg import __newobj__
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, overload
@@ -541,7 +540,7 @@ class SsvmPipe(TrainablePipe):
         """Pickle settings, weights and the solver's state, if it is to be saved, and nothing that is derived from
         them."""
         fields = {key: value for key, value in vars(self).items() if not key.startswith("_")}
-        return __newobj__, (type(self),), (self.trained, {**fields, "scorer": self.scorer})
+        return _not_yet_made, (type(self),), (self.trained, {**fields, "scorer": self.scorer})
 
     def __setstate__(self, state: tuple[TrainedState, dict[str, Any]]) -> None:
         trained, fields = state
@@ -605,3 +604,8 @@ class SsvmPipe(TrainablePipe):
     def _is_first(self, nlp: Language) -> bool:
         """Whether it is the first of our components in the pipeline, for what is to be said once."""
         return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
+
+
+def _not_yet_made(component: type[SsvmPipe]) -> SsvmPipe:
+    """A component that `__setstate__` makes, for pickle."""
+    return component.__new__(component)

@@ -24,7 +24,6 @@ from ..pipeline.codec import Survey
 from ..pipeline.complaints import Warnings, projections
 from ..pipeline.component import SsvmPipe
 from ..pipeline.learning import load_resources
-from ..pipeline.trained_state import TrainedState
 from ..solvers.block_kinds import kind_of_block
 from ..solvers.blocks import Block, EpochSettings, LearningBlock
 from ..solvers.certificate import Slacks
@@ -63,10 +62,9 @@ class TrainingShard:
 class _Encoded(NamedTuple):
     """A component's data set, without Docs, and the batches for it.
 
-    trained: the state that they were encoded with. learnt: the numbers of the examples in these. digest: of all.
+    learnt: the numbers of the examples in these. digest: of all.
     """
 
-    trained: TrainedState
     data: Sharded
     batches: list[Batch]
     learnt: list[int]
@@ -77,8 +75,7 @@ class _Encoded(NamedTuple):
 class _ComponentBlock:
     """A component's block.
 
-    data: its examples. parts: those of each part of the shard, int64. setup, shared: what it was made with. reads: the
-    annotation that was there, of that which features read.
+    data: its examples. parts: those of each part of the shard, int64. setup, shared: what it was made with.
     digest: of the examples. epochs: whose steps it has taken. latest: an epoch that it has run since.
     """
 
@@ -87,7 +84,6 @@ class _ComponentBlock:
     parts: list[np.ndarray]
     setup: Setup
     shared: np.ndarray
-    reads: tuple[str, ...]
     digest: bytes
     epochs: int = 0
     latest: BlockEpoch | None = None
@@ -160,26 +156,27 @@ class BlockWorker:
         """
         return_large()
         with self._noting_warnings(component):
-            trained, learnt, batches = self._encoded_shard(component, setup)
+            learnt, batches = self._encoded_shard(component, setup)
         if not learnt:
             raise ValueError(
                 f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
                 "has every document whose turn it is: take fewer workers, or annotate more documents"
             )
-        data = trained.data_set(batches, setup.seed)
+        data = self._pipe(component).trained.data_set(batches, setup.seed)
         if not isinstance(data, Sharded):
             raise ValueError(f"[{component}] several workers do not learn models of this kind: use `spacy train`")
         digest = hashlib.sha256()
         for batch in batches:
             digest.update(b"".join(batch.digests()))
-        self._encoded[component] = _Encoded(trained, data, batches, learnt, digest.digest())
+        self._encoded[component] = _Encoded(data, batches, learnt, digest.digest())
         return data.shared()
 
-    def _encoded_shard(self, component: str, setup: Setup) -> tuple[TrainedState, list[int], list[Batch]]:
-        """The component's state with all labels, the numbers of the examples that there is anything to learn from,
-        ascending, and these as batches. No example is kept.
+    def _encoded_shard(self, component: str, setup: Setup) -> tuple[list[int], list[Batch]]:
+        """The numbers of the examples that there is anything to learn from, ascending, and these as batches, once the
+        component has all labels. No example is kept.
         """
-        trained, unreadable = self._pipe(component).trained, Unreadable(component)
+        pipe, unreadable = self._pipe(component), Unreadable(component)
+        trained = pipe.trained
         load_resources(trained, self._nlp)
         codec = trained.codec.restored(trained.codec.saved._replace(notes=setup.notes))
         trained = trained.bound_to(codec, trained.settings)
@@ -197,7 +194,8 @@ class BlockWorker:
                 n_examples += len(part)
             unreadable.report(n_examples)
             codec.report_gaps(gaps, Warnings(component))
-        return trained, learnt, batches
+        pipe.trained = trained
+        return learnt, batches
 
     @contextmanager
     def _noting_warnings(self, component: str) -> Iterator[None]:
@@ -227,7 +225,7 @@ class BlockWorker:
             dimension=data.dimension(),
             n_examples=problem.n_examples,
             is_certified=problem.exact and not is_incomplete(data),
-            reads=begun.reads,
+            reads=self._pipe(component).trained.record.reads,
             classes=digest_of_classes(self._pipe(component).model),
             warnings=self._warnings[component],
         )
@@ -325,7 +323,7 @@ class BlockWorker:
         if component not in self._encoded:
             self.encode(component, setup)
         found = self._encoded.pop(component)
-        data, solver = found.data.with_shared(shared), found.trained.solver
+        data, solver = found.data.with_shared(shared), self._pipe(component).solver
         changed = np.concatenate([data.add(batch) for batch in found.batches])
         with self._noting_warnings(component):
             Warnings(component)(projections(found.learnt, self._names, data, changed))
@@ -333,7 +331,7 @@ class BlockWorker:
         ends = np.searchsorted(found.learnt, self._ends)
         parts = [data.docs.examples(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
         block = kind_of_block(solver)(solver, data.problem())
-        return _ComponentBlock(block, data, parts, setup, shared, found.trained.record.reads, found.digest)
+        return _ComponentBlock(block, data, parts, setup, shared, found.digest)
 
     def _loaded(self, component: str) -> _ComponentBlock:
         """The component's block, of this worker or as one that has died has left it."""

@@ -282,7 +282,7 @@ class Learning:
 
     def problem(self) -> Problem:
         """All examples as every solver sees them, with unknown parts of gold structures completed."""
-        training = self._training("there is no problem to solve yet")
+        training = self._training("there is no problem to solve yet: call initialize first")
         if not len(training):
             raise ValueError(f"[{self.trained.codec.name}] there is no problem to solve yet: call initialize first")
         if is_incomplete(training.data):
@@ -291,7 +291,7 @@ class Learning:
 
     def set_weights(self, weights: np.ndarray) -> None:
         """Go on from these weights, float64 [d] of `problem`, without the examples."""
-        training = self._training("there are no weights to set yet")
+        training = self._training("there are no weights to set yet: call initialize first")
         shape, name = (training.data.dimension(),), self.trained.codec.name
         if np.shape(weights) != shape:
             raise ValueError(f"[{name}] the weights must be of shape ({shape[0]:,},), not {np.shape(weights)}")
@@ -305,7 +305,7 @@ class Learning:
 
     def retune(self, solver: Parameters, anew: bool) -> None:
         """Learn with this solver from the next update on."""
-        training = self._training("there is nothing to learn anew yet")
+        training = self._training("there is nothing to learn anew yet: call initialize first")
         training.retune(solver.seeded(self.trained.seed), anew)
         self.trained = self._uncalibrated(replace(self.trained, solver=solver))
 
@@ -317,7 +317,7 @@ class Learning:
         """
         training = self.trained.training
         if not isinstance(training, Training):
-            raise ValueError(f"[{self.trained.codec.name}] {complaint}: call initialize first")
+            raise ValueError(f"[{self.trained.codec.name}] {complaint}")
         return training
 
 

@@ -30,6 +30,7 @@ from ..pipeline.component import SsvmPipe
 from ..pipeline.parser import SsvmParser
 from ..pipeline.training_record import TrainingRecord
 from ..solvers.block_kinds import kind_of_block
+from ..training.trainer import Trainer
 from .block_worker import BlockWorkerProcess, TrainingShard
 from .checkpoint import Checkpoint
 from .cluster import RESTARTS, TRIES, await_ready, connected, result_of
@@ -208,7 +209,7 @@ def initialized(
     return nlp, trainings
 
 
-def learn_by(pipe: SsvmPipe, training: SharedTraining, record: TrainingRecord) -> None:
+def learn_by(pipe: SsvmPipe, training: Trainer, record: TrainingRecord) -> None:
     """Let a component learn by this training: its `update` asks for an epoch. record: the facts of this training."""
     Warnings(pipe.name)(kept_by_workers(pipe.settings))
     release_tables(pipe.model, pipe.vocab)

@@ -177,7 +177,8 @@ class TrainedState:
             if solver is not None:
                 nothing = self.structured.encode([], [])
                 data, _ = self.structured.data_set(Start(state=[state["index"], *state["notes"]]))
-                training = Training.resumed(self.codec.name, solver, data, nothing, state, self.settings.n_threads)
+                training = Training(self.codec.name, solver, data, n_threads=self.settings.n_threads)
+                training.resume(nothing, state)
                 return replace(
                     self,
                     training=training,

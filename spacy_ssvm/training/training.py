@@ -225,7 +225,7 @@ class Training:
         return isinstance(self.parameters, Correction)
 
     def state(self) -> dict[str, Any] | None:
-        """The state for `resumed`, not copied; None if nothing has been learnt or prepared."""
+        """The state for `resume`, not copied; None if nothing has been learnt or prepared."""
         if self._learner is None:
             return None
         gold: list[np.ndarray] = []
@@ -248,31 +248,17 @@ class Training:
             "learner": self._learner.state(),
         }
 
-    @classmethod
-    def resumed(
-        cls,
-        name: str,
-        parameters: Parameters,
-        data: DataSet,
-        nothing: Batch,
-        state: dict[str, Any],
-        n_threads: int = 1,
-    ) -> "Training":
-        """The training whose `state` was saved; its examples are recognised when they come back.
+    def resume(self, nothing: Batch, state: dict[str, Any]) -> None:
+        """Go on with a training whose `state` was saved; its examples are recognised when they come back.
 
-        data: the data set with the saved index and without Docs. nothing: an encoded batch without Docs. state: the
-        result of `state`, from a file that may hold anything.
+        `data` has the saved index, and no Docs.
+
+        nothing: an encoded batch without Docs. state: the result of `state`, from a file that may hold anything.
 
         Raises:
             KeyError: a part of the state is missing.
             ValueError: a part of the state does not fit the others, the solver or the data.
         """
-        training = cls(name, parameters, data, n_threads=n_threads)
-        training._restore(nothing, state)
-        return training
-
-    def _restore(self, nothing: Batch, state: dict[str, Any]) -> None:
-        """Take over the state that was saved, with the same arguments as `resumed`."""
         data = self.data
         digests, sizes, gold = state["digests"], state["sizes"], state["gold"]
         n = len(sizes)

@@ -18,14 +18,14 @@ from spacy.training.converters import conllu_to_docs
 
 from spacy_ssvm.pipeline.codec import values_of
 from spacy_ssvm.pipeline.lemmas.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
-from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, Endings, KnownLemmas
+from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, Endings, KnownLemmas, unpack_lemmas
 from spacy_ssvm.pipeline.lemmas.lemma_lexicon import (
     LEVELS,
     READ,
-    LemmaLexicon,
     keys_of,
     pack_lexicon,
     read_lemma_lexicon,
+    unpack_lexicon,
 )
 
 from ..test_ewt import needs_ewt, sentences
@@ -82,7 +82,7 @@ def test_a_lexicon_is_a_dictionary_of_sets(known, more):
     lexicon = pack_lexicon(known).with_known(more)
     found = {key: set(scripts) for key, scripts in lexicon.known().items()}
     assert found == {key: known.get(key, set()) | more.get(key, set()) for key in {*known, *more}}
-    assert LemmaLexicon(lexicon.packed).known() == lexicon.known()
+    assert unpack_lexicon(lexicon.packed).known() == lexicon.known()
     assert lexicon.with_known(known) is lexicon
 
 
@@ -151,13 +151,13 @@ def test_candidates_are_the_scripts_that_make_a_lemma_of_another_form(pairs, for
         and script.case in distinct_cases(form)
         and any(script.apply(form) == lemma and other.lower() != form.lower() for other, lemma in pairs)
     }
-    found = Candidates(Endings(scripts), KnownLemmas(lemmas.packed)).of_form(form, len(scripts))
+    found = Candidates(Endings(scripts), unpack_lemmas(lemmas.packed)).of_form(form, len(scripts))
     assert set(found) == expected
     assert [scripts[number].size for number in found] == sorted(scripts[number].size for number in found)
 
 
 @pytest.mark.parametrize("packed", ["x", "AAAA", "eJw="])
-@pytest.mark.parametrize("kind", [LemmaLexicon, KnownLemmas])
+@pytest.mark.parametrize("kind", [unpack_lexicon, unpack_lemmas])
 def test_damaged_notes_are_refused(kind, packed):
     with pytest.raises(ValueError, match="damaged"):
         kind(packed)

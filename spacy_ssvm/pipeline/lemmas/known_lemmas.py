@@ -17,27 +17,20 @@ SEVERAL = ""
 class KnownLemmas:
     """Lemmas with their forms, lower-cased. A value: `with_pairs` makes another one, which shares what it can.
 
-    packed: text for a file; empty if nothing is known.
-
-    Raises:
-        ValueError: the text is none of `packed`.
+    first: the form of each lemma to begin with, or SEVERAL. growth: these, and what has changed since; without it,
+    nothing has. beginnings: those of all lemmas; without any, they are computed when they are needed.
     """
 
-    def __init__(self, packed: str = "") -> None:
-        try:
-            lemmas, forms = unpack_text(packed) if packed else ([], [])
-            known = dict(zip(lemmas, forms, strict=True))
-            if not all(isinstance(text, str) for pair in known.items() for text in pair):
-                raise ValueError
-        except Exception:
-            raise ValueError("its lemmas are damaged") from None
-        self._begin(known)
-        self._packed: str | None = packed
-
-    def _begin(self, known: dict[str, str]) -> None:
-        self._first, self._packed = known, None
-        self._growth: Growth[str, str] = Growth(known.get, len(known))
-        self._beginnings: set[str] = set()
+    def __init__(
+        self,
+        first: dict[str, str] | None = None,
+        growth: Growth[str, str] | None = None,
+        beginnings: set[str] | None = None,
+    ) -> None:
+        self._first = {} if first is None else first
+        self._growth = Growth(self._first.get, len(self._first)) if growth is None else growth
+        self._beginnings = set[str]() if beginnings is None else beginnings
+        self._packed: str | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KnownLemmas) and (other is self or other.forms() == self.forms())
@@ -45,7 +38,7 @@ class KnownLemmas:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return KnownLemmas, (self.packed,)
+        return unpack_lemmas, (self.packed,)
 
     @property
     def packed(self) -> str:
@@ -53,7 +46,7 @@ class KnownLemmas:
         if self._packed is None:
             forms = self.forms()
             lemmas = sorted(forms)
-            self._packed = pack_text([lemmas, [forms[lemma] for lemma in lemmas]])
+            self._packed = pack_text([lemmas, [forms[lemma] for lemma in lemmas]]) if lemmas else ""
         return self._packed
 
     def forms(self) -> dict[str, str]:
@@ -77,19 +70,33 @@ class KnownLemmas:
                 changes[lemma] = form if known is None else SEVERAL
         if not changes:
             return self
-        grown, growth = KnownLemmas(), self._growth.with_changes(changes)
+        growth = self._growth.with_changes(changes)
         if growth is None:
-            grown._begin({**self.forms(), **changes})
-        else:
-            grown._first, grown._growth, grown._packed = self._first, growth, None
-            grown._beginnings = self.beginnings
-            grown._beginnings.update(*map(_beginnings, changes))
-        return grown
+            return KnownLemmas({**self.forms(), **changes})
+        beginnings = self.beginnings
+        beginnings.update(*map(_beginnings, changes))
+        return KnownLemmas(self._first, growth, beginnings)
 
     def is_known(self, form: str, lemma: str) -> bool:
         """Whether a form other than this one, which is lower-cased, has the lemma."""
         known = self._growth.get(lemma)
         return known is not None and known != form
+
+
+def unpack_lemmas(packed: str) -> KnownLemmas:
+    """The lemmas in the text of `KnownLemmas.packed`.
+
+    Raises:
+        ValueError: the text is none of these.
+    """
+    try:
+        lemmas, forms = unpack_text(packed) if packed else ([], [])
+        known = dict(zip(lemmas, forms, strict=True))
+        if not all(isinstance(text, str) for pair in known.items() for text in pair):
+            raise ValueError
+    except Exception:
+        raise ValueError("its lemmas are damaged") from None
+    return KnownLemmas(known)
 
 
 def _beginnings(lemma: str) -> list[str]:

@@ -79,27 +79,22 @@ def known_entries(entries: Iterable[tuple[str, str, str]]) -> dict[int, set[str]
 class LemmaLexicon:
     """Scripts by keys, as `keys_of` makes them. A value: `with_known` makes another lexicon, which shares what it can.
 
-    packed: text for a file; empty if nothing is known.
-
-    Raises:
-        ValueError: `pack_lexicon` has not made the text.
+    first: the contents of a file. read: the places in READ of attributes that words had when they were noted; others
+    are not read. growth: the contents, and what has changed since; without it, nothing has. packed: text for a file;
+    None if it is made when it is needed.
     """
 
-    def __init__(self, packed: str = "") -> None:
-        try:
-            keys, sets, scripts, read = _unpacked(packed)
-            known = keys.dtype == np.uint64 and bool((keys[1:] > keys[:-1]).all()) and keys.shape == sets.shape
-            known &= all(isinstance(script, str) for members in scripts for script in members)
-            known &= all(scripts) and set(read) <= {*range(len(READ))}
-            if not known or not ((sets >= 0) & (sets < len(scripts))).all():
-                raise ValueError
-        except Exception:
-            raise ValueError("its lexicon is damaged") from None
-        self._first = First(keys, sets, scripts)
-        self._growth: Growth[int, Sequence[str]] = Growth(self._first.get, len(keys))
-        self._packed: str | None = packed
-        self.read: Sequence[int] = read
-        """The places in READ of attributes that words had when they were noted; others are not read."""
+    def __init__(
+        self,
+        first: "First | None" = None,
+        read: Sequence[int] = (),
+        growth: Growth[int, Sequence[str]] | None = None,
+        packed: str | None = None,
+    ) -> None:
+        self._first = First.empty() if first is None else first
+        self._growth = Growth(self._first.get, len(self._first.keys)) if growth is None else growth
+        self._packed = "" if first is None else packed
+        self.read = read
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LemmaLexicon) and (other is self or other.packed == self.packed)
@@ -107,7 +102,7 @@ class LemmaLexicon:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LemmaLexicon, (self.packed,)
+        return unpack_lexicon, (self.packed,)
 
     @property
     def packed(self) -> str:
@@ -155,9 +150,7 @@ class LemmaLexicon:
         growth, read = self._growth.with_changes(added), sorted({*self.read, *read})
         if growth is None:
             return pack_lexicon({**self.known(), **added}, read)
-        grown = LemmaLexicon()
-        grown._first, grown._growth, grown._packed, grown.read = self._first, growth, None, read
-        return grown
+        return LemmaLexicon(self._first, read, growth)
 
     def _sets_of(self, keys: np.ndarray) -> np.ndarray:
         sets, changed = self._first.sets_of(keys), self._changed[0]
@@ -175,6 +168,11 @@ class First(NamedTuple):
     sets: np.ndarray
     scripts: list[list[str]]
 
+    @classmethod
+    def empty(cls) -> "First":
+        """Nothing."""
+        return cls(np.zeros(0, np.uint64), np.zeros(0, np.int32), [])
+
     def sets_of(self, keys: np.ndarray) -> np.ndarray:
         """The number of the set of each key, −1 where nothing is known, int32."""
         places = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
@@ -186,11 +184,25 @@ class First(NamedTuple):
         return self.scripts[number] if number >= 0 else None
 
 
-def _unpacked(packed: str) -> tuple[np.ndarray, np.ndarray, list[list[str]], list[int]]:
+def unpack_lexicon(packed: str) -> LemmaLexicon:
+    """The lexicon in the text of `LemmaLexicon.packed`.
+
+    Raises:
+        ValueError: the text is none of these.
+    """
     if not packed:
-        return np.zeros(0, np.uint64), np.zeros(0, np.int32), [], []
-    keys, sets, scripts, read = packed_text.unpack_text(packed)
-    return np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts, read
+        return LemmaLexicon()
+    try:
+        keys, sets, scripts, read = packed_text.unpack_text(packed)
+        first = First(np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts)
+        known = bool((first.keys[1:] > first.keys[:-1]).all()) and first.keys.shape == first.sets.shape
+        known &= all(isinstance(script, str) for members in scripts for script in members)
+        known &= all(scripts) and set(read) <= {*range(len(READ))}
+        if not known or not ((first.sets >= 0) & (first.sets < len(scripts))).all():
+            raise ValueError
+    except Exception:
+        raise ValueError("its lexicon is damaged") from None
+    return LemmaLexicon(first, read, packed=packed)
 
 
 def pack_lexicon(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
@@ -205,4 +217,4 @@ def pack_lexicon(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaL
         [list(scripts) for scripts in numbers],
         sorted(read),
     ]
-    return LemmaLexicon(packed_text.pack_text(contents))
+    return unpack_lexicon(packed_text.pack_text(contents))

@@ -26,8 +26,8 @@ from ..patterns import Patterns
 from ..tags import Tags, gold_strings
 from ..writing import write_values
 from .edit_scripts import parse_script, script_of
-from .known_lemmas import KnownLemmas
-from .lemma_lexicon import READ, LemmaLexicon, known_entries
+from .known_lemmas import KnownLemmas, unpack_lemmas
+from .lemma_lexicon import READ, LemmaLexicon, known_entries, unpack_lexicon
 from .script_kinds import MAX_WORDS, ScriptKinds, scripts_of
 from .word_survey import WordSurvey
 
@@ -138,7 +138,7 @@ class LemmatizerCodec(ChainCodec):
 
     def restored(self, saved: SavedCodec) -> "Self":
         notes = saved.notes
-        return replace(self, lexicon=LemmaLexicon(notes["lexicon"]), lemmas=KnownLemmas(notes["lemmas"]))
+        return replace(self, lexicon=unpack_lexicon(notes["lexicon"]), lemmas=unpack_lemmas(notes["lemmas"]))
 
     @cached_property
     def kinds(self) -> ScriptKinds:  # It remembers words.

@@ -20,8 +20,9 @@ from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
 from ..wording import quoted
 from .admission import keep_gold
-from .examples import EncodedExamples, Recognised, Recognition
+from .examples import EncodedExamples
 from .figures import Figures
+from .recognition import Recognised, Recognition
 from .state_file import saved_solver
 
 LOGGER = logging.getLogger("spacy")

@@ -1,0 +1,143 @@
+"""The examples of a training, which are recognised when they come back in another epoch."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from spacy.attrs import ORTH
+from spacy.tokens import Doc
+
+
+class Recognised(NamedTuple):
+    """The examples of a batch, some of them encoded, by what is known of them.
+
+    numbers: the number of each example of the batch; None for one that is neither encoded nor known. new: the places in
+    the encoded batch of the examples to add, whose numbers follow the last known one in this order. changed: number →
+    place in the encoded batch, for known examples whose content has changed. arrived: number → place in the encoded
+    batch, for examples of a saved state that come back for the first time.
+    """
+
+    numbers: list[int | None]
+    new: list[int]
+    changed: dict[int, int]
+    arrived: dict[int, int]
+
+
+class Recognition:
+    """The numbers 0 … n − 1 of the examples known so far, and ways to recognise these examples."""
+
+    def __init__(self) -> None:
+        self._digests: list[bytes] = []
+        self._by_digest: dict[bytes, list[int]] = {}
+        self._by_words: dict[bytes, dict[int, int]] = {}
+        self._by_reference: WeakKeyDictionary[Doc, tuple[int, bytes]] = WeakKeyDictionary()
+
+    def __len__(self) -> int:
+        return len(self._digests)
+
+    @property
+    def digests(self) -> list[bytes]:
+        """The digests of the contents of all examples, by number."""
+        return self._digests
+
+    def append(self, digests: Sequence[bytes]) -> None:
+        """Give the next numbers to examples with these contents."""
+        for digest in digests:
+            self._by_digest.setdefault(digest, []).append(len(self._digests))
+            self._digests.append(digest)
+
+    def replace_by_last(self, numbers: Sequence[int]) -> None:
+        """Let the last examples replace the examples with these numbers, in the same order."""
+        kept = len(self) - len(numbers)
+        for number, digest in zip(numbers, self._digests[kept:]):
+            self._digests[number] = digest
+        del self._digests[kept:]
+        self._by_digest = {}
+        for number, digest in enumerate(self._digests):
+            self._by_digest.setdefault(digest, []).append(number)
+
+    def bind(self, references: Sequence[Doc], read: Sequence[bytes], first: int) -> None:
+        """Remember these Docs as the references of examples first, first + 1, …
+
+        read: the annotation that is read from each predicted Doc and that can change.
+        """
+        for number, (reference, annotation) in enumerate(zip(references, read), first):
+            self._by_reference[reference] = number, annotation
+            self._by_words.setdefault(_words(reference), {})[number] = hash(annotation)
+
+    def knows(self, reference: Doc, read: bytes) -> bool:
+        """Whether this very Doc was recognised before, with the same annotation read from its predicted Doc."""
+        known = self._by_reference.get(reference)
+        return known is not None and known[1] == read
+
+    def recognise(
+        self,
+        references: Sequence[Doc],
+        read: Sequence[bytes],
+        places: Sequence[int],
+        digests: Sequence[bytes],
+        visited: np.ndarray,
+        unseen: np.ndarray,
+    ) -> Recognised:
+        """Recognise the examples of a batch, and remember the references of those that are known.
+
+        references, read: of all examples, as for `bind`. places: the places in the batch of the encoded examples.
+        digests: the digests of their contents. visited: whether each known example was visited in this epoch, bool [n].
+        unseen: whether each known example comes from a saved state and has not been met again, bool [n].
+        """
+        numbers = [self._by_reference.get(reference, (None,))[0] for reference in references]
+        known = [number for number in numbers if number is not None]
+        in_batch = set(known)
+        epoch_continues = not visited[known].all()
+        new: list[int] = []
+        repeated: list[int] = []
+        changed: dict[int, int] = {}
+        arrived: dict[int, int] = {}
+        for k, (place, digest) in enumerate(zip(places, digests)):
+            number = numbers[place]
+            if number is not None:
+                # The reference is known, but its predicted Doc is annotated differently than before.
+                if digest != self._digests[number]:
+                    changed[number] = k
+            else:
+                number = self._by_content(digest, visited, in_batch)
+                if number is None:
+                    # Other components may have annotated the predicted Doc differently than before.
+                    number = self._by_same_words(references[place], read[place], visited, in_batch)
+                    if number is None:
+                        new.append(k)
+                        continue
+                    changed[number] = k
+                if unseen[number] and number not in arrived:
+                    arrived[number] = k
+                elif visited[number] or number in in_batch:
+                    repeated.append(k)
+                epoch_continues |= not visited[number]
+                in_batch.add(number)
+                numbers[place] = number
+            self.bind([references[place]], [read[place]], number)
+        if new or epoch_continues:
+            # Within an epoch, a repeated example is a duplicate with dual variables of its own.
+            new += repeated
+        for number, k in enumerate(new, len(self)):
+            numbers[places[k]] = number
+        return Recognised(numbers, new, changed, arrived)
+
+    def _by_content(self, digest: bytes, visited: np.ndarray, in_batch: set[int]) -> int | None:
+        """An example with this content, preferably neither in this batch nor visited in this epoch, bool [n]."""
+        same = self._by_digest.get(digest)
+        return None if same is None else min(same, key=lambda n: (n in in_batch, visited[n]))
+
+    def _by_same_words(self, reference: Doc, read: bytes, visited: np.ndarray, in_batch: set[int]) -> int | None:
+        """An example with the same words in its reference, but with other annotation read from its predicted Doc.
+
+        It is neither in this batch nor visited in this epoch.
+        """
+        same = self._by_words.get(_words(reference), {}).items()
+        now = hash(read)
+        return next((n for n, before in same if before != now and not visited[n] and n not in in_batch), None)
+
+
+def _words(doc: Doc) -> bytes:
+    return np.asarray(doc.to_array([ORTH])).tobytes()

@@ -26,13 +26,14 @@ class Log(Generic[Key, Value]):
 class Growth(Generic[Key, Value]):
     """A mapping that never changes; `with_changes` makes another one.
 
-    first: what it holds before any change, None for unknown keys. n_first: for how many keys.
+    first: what it holds before any change, None for unknown keys. n_first: for how many keys. log: of changes, all of
+    which this mapping sees; None for none.
     """
 
-    def __init__(self, first: Callable[[Key], Value | None], n_first: int) -> None:
+    def __init__(self, first: Callable[[Key], Value | None], n_first: int, log: Log[Key, Value] | None = None) -> None:
         self._first, self._n_first = first, n_first
-        self._log: Log[Key, Value] = Log()
-        self._time = 0
+        self._log: Log[Key, Value] = Log() if log is None else log
+        self._time = self._log.n
 
     def get(self, key: Key) -> Value | None:
         """The value of a key; None where it is unknown."""
@@ -57,12 +58,10 @@ class Growth(Generic[Key, Value]):
         """
         if self._time + len(changes) > self._n_first:
             return None
-        grown = Growth(self._first, self._n_first)
-        grown._log = self._log if self._log.n == self._time else self._own_log()
+        log = self._log if self._log.n == self._time else self._own_log()
         for key, value in changes.items():
-            grown._log.append(key, value)
-        grown._time = grown._log.n
-        return grown
+            log.append(key, value)
+        return Growth(self._first, self._n_first, log)
 
     def _own_log(self) -> Log[Key, Value]:
         """A log of what this mapping sees: another one has gone on from the shared log."""

@@ -57,7 +57,7 @@ class Page:
         try:
             figure = new_figure(9, 3.2)
         except ImportError:
-            self.text("No plot: matplotlib is not installed.")
+            self.text("No plot: matplotlib is not installed; to get one, run pip install matplotlib.")
             return
         draw(figure)
         drawn = io.StringIO()

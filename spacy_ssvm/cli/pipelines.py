@@ -47,7 +47,7 @@ def load_pipeline(
 
 
 def loaded(model: str | Path) -> Language:
-    """The pipeline; the command fails with one line if it cannot be loaded."""
+    """Load a pipeline; if it cannot be loaded, the command exits with a message instead of a traceback."""
     try:
         return util.load_model(model)
     except (ImportError, OSError, ValueError, configparser.Error) as error:

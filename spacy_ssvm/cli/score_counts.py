@@ -1,4 +1,4 @@
-"""The counts behind a pipeline's scores of single documents: those of any sample of documents are their sums."""
+"""Counts from which a pipeline's scores are computed, for each document; the counts of a sample are sums of these."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

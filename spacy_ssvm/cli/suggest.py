@@ -19,7 +19,10 @@ from .pipelines import CodePath, PipelineName, load_pipeline
 
 
 class Text(NamedTuple):
-    """A text to suggest. line: its line, or the number of its document, from 1. record: what is known of it."""
+    """A text that may be suggested.
+
+    line: the number of its line, or of its Doc in a .spacy file, from 1. record: its fields, at least "text".
+    """
 
     line: int
     record: dict[str, Any]

@@ -198,7 +198,7 @@ def _can_be_table(tags: Collection[str]) -> bool:
 
 
 def _choose_if_annotated(choices: Choices, name: str, column: str, share: float) -> None:
-    """Choose a component if the share of words that have its column is large enough."""
+    """Choose a component if a large enough share of the words has a value in the column that it learns from."""
     reason = f"{_percent(share)} of the words have {column}"
     if share >= ANNOTATED:
         choices.components.append(name)

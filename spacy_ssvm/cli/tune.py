@@ -54,7 +54,9 @@ def tune_command(
     bisect: Annotated[
         int, typer.Option("--bisect", "-b", min=0, help="Further values of C to try, near the best one")
     ] = 0,
-    epochs: Annotated[int, typer.Option("--epochs", "-e", min=1, help="Most epochs with the same values")] = 10,
+    epochs: Annotated[
+        int, typer.Option("--epochs", "-e", min=1, help="Maximum number of epochs for each combination of values")
+    ] = 10,
     n_workers: Annotated[
         int, typer.Option("--workers", "-w", min=1, help="Number of processes, which try values side by side")
     ] = 1,
@@ -146,7 +148,7 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
     for values in points:
         replace(pipes[name].solver, **values)  # checks the values
     if bisect and len({values.get("C") for values in points}) < 2:
-        raise ValueError("--bisect needs two values of C to begin with")
+        raise ValueError("--bisect needs two values of C to begin with: add them, as in --grid C=0.01,1")
     weights = {score: weight for score, weight in training["score_weights"].items() if weight}
     return TuningPlan(config, name, solver, points, epochs, weights)
 
@@ -340,7 +342,7 @@ def _plot(trials: Sequence[Trial], path: Path) -> None:
     try:
         figure = new_figure(6, 4)
     except ImportError:
-        msg.info("No plot: matplotlib is not installed")
+        msg.info("No plot: matplotlib is not installed; to get one, run pip install matplotlib")
         return
     *others, x = trials[0].values
     curves: dict[str, list[tuple[float, float]]] = {}

@@ -64,7 +64,7 @@ MANY_LABELS = ["POS=X", *(f"Kind={number:02}|POS=X" for number in range(64))]
 WITH_PROBABILITIES = {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "beta": 1.0}
 DCD = {"@ssvm_solvers": "spacy-ssvm.DCD.v1"}
 MAX_PROCESSES = 16
-"""More would wait for each other's kernels, and each needs some 300 MB."""
+"""The maximum number of processes: more would wait for each other's kernels, and each needs some 300 MB."""
 KINDS = ("hits", "misses")
 Job: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 """A function that a process runs, and its arguments."""
@@ -156,7 +156,7 @@ def _blocks(name: str, everything: bool) -> Iterator[dict[str, Any]]:
 
 
 def _counted(job: Callable[..., None], arguments: tuple[Any, ...]) -> Counter[tuple[str, str]]:
-    """Run a job; the kernels that it has loaded and compiled."""
+    """Run a job, and count how often it loads ("hits") and compiles ("misses") each kernel."""
     before = _counts()
     job(*arguments)
     return _counts() - before
@@ -251,7 +251,7 @@ def _run(nlp: Language, everything: bool) -> None:
 
 
 def _run_block(solver: Any, problem: Any) -> None:
-    """Learning with several workers, as far as it has kernels of its own."""
+    """Run the kernels that only learning with several workers uses, if the solver has such kernels."""
     try:
         kind = kind_of_block(solver)
     except ValueError:

@@ -29,12 +29,13 @@ MIN_MOVES = 0.002
 
 
 class Clustering(NamedTuple):
-    """C classes, 0 … C − 1, and two that nothing moves to, C of words without a class and C + 1 of boundaries.
+    """The words in C classes, 0 … C − 1, and two classes that no word moves to: C, of words without a class, and C + 1,
+    of boundaries.
 
-    right, left: the neighbours of all words. counts: int64 [V + 2]. classes: int32 [V + 2]. sizes: int64 [C + 2],
-    occurrences of the words of a class. after: int32 [C + 2, C + 2], after[c, d] is how often d stands to the right of
-    c; before: its transpose. terms: f(n). spellings: the words' paths. spelt: int32 [M, C + 2], how many words of a
-    class have a node on their path.
+    right, left: the neighbours of all words. counts: int64 [V + 2]. classes: int32 [V + 2]. sizes: int64 [C + 2], the
+    number of occurrences of the words of each class. after: int32 [C + 2, C + 2], after[c, d] is how often d stands to
+    the right of c; before: its transpose. terms: f(n). spellings: the words' paths. spelt: int32 [M, C + 2], how many
+    words of a class have a node on their path.
     """
 
     right: Neighbours

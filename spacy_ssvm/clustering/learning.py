@@ -25,7 +25,7 @@ class ClusteringSettings:
     method: brown, with a window and sweeps, or exchange, with sweeps and a prior of spellings. n_classes: at least 2.
 
     Raises:
-        ValueError: there is no such method, or there are less than 2 classes.
+        ValueError: there is no such method, or there are fewer than 2 classes.
     """
 
     method: Method = "brown"

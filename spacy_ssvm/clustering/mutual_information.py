@@ -27,7 +27,7 @@ def table_of_terms(n_pairs: int) -> np.ndarray:
 
 @kernel
 def term(terms, n):
-    """f(n); terms: a result of `table_of_terms`."""
+    """f(n), looked up or, if the table is too short, computed. terms: the result of `table_of_terms`."""
     if n < len(terms):
         return terms[n]
     return np.int64(np.rint(n * math.log2(n) * UNIT))

@@ -26,10 +26,10 @@ SHARE = 0.1
 class Division(NamedTuple):
     """The parts of a corpus.
 
-    train, dev: the content of a file each. kind: what stays in one piece, such as "documents". kept: those of them that
-    are kept back: the name of a file → their numbers, from 0, or their first lines, from 1. n_units: the number of all.
-    measure: what the sizes count: "sentence" for CoNLL-U, "token" for .spacy. dev_size, size: of the development part
-    and of the corpus.
+    train, dev: the content of a file each. kind: the units that stay in one piece, such as "documents". kept: the units
+    that are kept back: the name of a file → their numbers, from 0, or their first lines, from 1. n_units: the number of
+    all units. measure: what the sizes count: "sentence" for CoNLL-U, "token" for .spacy. dev_size, size: the sizes of
+    the development part and of the whole corpus.
     """
 
     train: bytes
@@ -46,8 +46,9 @@ class Division(NamedTuple):
 class _Pieces:
     """A corpus in N pieces.
 
-    sizes, places: of each piece: its size, and its file and number or line. measure: what the sizes count. joined: the
-    content of a file of these pieces. units: kind → the first piece of each unit, and N; the coarsest kind is first.
+    sizes: the size of each piece. places: the file of each piece, and its number or line there. measure: what the sizes
+    count. joined: returns the content of a file that consists of the given pieces. units: kind → the first piece of
+    each unit, and N; the coarsest kind comes first.
     """
 
     sizes: list[int]

@@ -51,7 +51,7 @@ class SentenceCorpus(Corpus):
 
     gold_tokens: predicted Docs are whole documents, but have the tokens of the reference. merge_subtokens: whether a
     multi-word token of CoNLL-U is one token. left_out: what could not be read in the last pass, each with its place and
-    the error. place: that of the document read last, for messages: its file, and its number, from 0, or line, from 1.
+    the error. place: where the last document was read, for messages: a file, and a number, from 0, or a line, from 1.
     """
 
     left_out: list[str]

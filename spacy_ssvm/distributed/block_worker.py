@@ -94,7 +94,7 @@ class _ComponentBlock:
 
 
 class BlockWorker:
-    """Learns from one shard; methods name a component.
+    """Learns from one shard; its methods take the name of the component that is to learn.
 
     What a block has learnt is written to a file after each step. A worker that takes the place of a dead one goes on
     from there. Every method may be called again with the same arguments, and then returns the same.

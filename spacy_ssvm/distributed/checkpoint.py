@@ -17,7 +17,8 @@ from ..training import state_file
 from .shared_training import SharedTraining
 
 RUN, SCORES, BEST, SPENT = "run", "scores", "best", "spent"
-"""Files of the folder: what the run is of, results of evaluations, the best pipeline so far, and one that was."""
+"""Names in the folder: what identifies the run, the results of its evaluations, the best pipeline so far, and the one
+before it, which is about to be removed."""
 
 
 class Checkpoint:
@@ -46,7 +47,7 @@ class Checkpoint:
         replace_files(self.folder, {RUN: self._of})
 
     def has_epochs(self) -> bool:
-        """Whether `save` has kept anything."""
+        """Whether `save` has saved the state of any component."""
         return any(self.folder.glob("*.training"))
 
     def state(self, component: str) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ ENOUGH = 100_000
 NEW_TEXT = "# newpar"
 """The comment in CoNLL-U before the first sentence of a text."""
 NO_ENTITY = "|O"
-"""The entry in MISC of a word outside entities, which says that entities are annotated."""
+"""The entry in MISC that marks a word as outside entities, and so the entities of a text as annotated."""
 
 
 def deal(

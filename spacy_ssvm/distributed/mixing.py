@@ -60,7 +60,7 @@ class AveragedMixing(Mixing):
 
 
 class DescentMixing(Mixing):
-    """For SGD: blocks shrink w, and agree on the initial learning rate, the best one in the sum of their trials."""
+    """Mixing for SGD: blocks shrink w, and share the initial learning rate that is best in the sum of their trials."""
 
     def __init__(self, parameters: Parameters, blocks: SharedBlocks) -> None:
         super().__init__(parameters, blocks)

@@ -21,7 +21,7 @@ _INTERVAL = 0.5
 """Seconds between two looks of a worker whether its parent is there."""
 
 _work: Callable[[Any], Any] | None = None
-"""The work of this process; a forked worker has that of its parent, and shares its memory."""
+"""The function that this process calls; a forked worker inherits it from its parent, whose memory it shares."""
 
 
 class WorkerDied(RuntimeError):

@@ -102,7 +102,7 @@ def _bytes(path: Path) -> bytes:
 
 @lru_cache(maxsize=1)
 def read_docbin(path: Path) -> DocBin:
-    """The Docs of a file, which the next call for the same file finds in memory.
+    """Read the Docs of a .spacy file; they stay in memory until another file is read.
 
     Raises:
         ValueError: the file is not in .spacy format.

@@ -134,7 +134,7 @@ def parser_features(
 
 
 PREFIX = 6
-"""Length of the prefixes of clusters that the ready feature set reads, beside whole clusters."""
+"""Length of the cluster prefixes that the ready-made feature set reads, in addition to whole clusters."""
 
 
 def _both(head: str, mod: str) -> str:

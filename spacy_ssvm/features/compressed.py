@@ -8,7 +8,7 @@ _MAX_BYTES = 1 << 30
 
 
 def compressed(numbers: np.ndarray) -> bytes:
-    """Numbers, uint32, with their first bytes one after the other, then their second ones, and so on."""
+    """Compress uint32 numbers: the lowest bytes of all of them come first, then the second-lowest bytes, and so on."""
     return zlib.compress(np.ascontiguousarray(numbers.astype("<u4").view(np.uint8).reshape(-1, 4).T).tobytes(), 9)
 
 

@@ -136,7 +136,7 @@ def arc_feature_name(template: ArcTemplate, source: Source, place: Place) -> str
 
 
 def _direction(template: ArcTemplate, words: dict[str, int]) -> str:
-    """The direction from head to modifier, after that from the head's head if the template reads it."""
+    """The direction from head to modifier; if the template reads the head's head, first the direction from there."""
     head, modifier = words["head"], words["mod"]
     direction = "root" if head == 0 else "right" if head < modifier else "left"
     if template.kind != "grandparent":

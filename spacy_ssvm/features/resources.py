@@ -20,7 +20,7 @@ Given = File | Callable
 Named = dict[str, Any]
 """Name → file or source. spaCy checks the types of a config before it calls the functions in dictionaries."""
 Clusters = Given | Named | None
-"""Clusters of one source, of several with a name each, or none."""
+"""Clusters from one source, from several named sources, or from none."""
 
 
 @dataclass(frozen=True)

@@ -218,7 +218,7 @@ def _window(attribute: str, first: int, last: int) -> Iterable[str]:
 
 
 PREFIXES = (4, 6, 10)
-"""Lengths of the prefixes of clusters that the ready feature sets read, beside whole clusters."""
+"""Lengths of the cluster prefixes that the ready-made feature sets read, in addition to whole clusters."""
 
 
 def _with_resources(

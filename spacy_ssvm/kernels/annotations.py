@@ -1,4 +1,4 @@
-"""Types of kernels' data and arguments as Python annotations, which numba need not be imported for."""
+"""Python annotations for the types of kernels' data and arguments, which can be written without importing numba."""
 
 from typing import Annotated, Any, NamedTuple
 

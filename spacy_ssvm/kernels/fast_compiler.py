@@ -121,7 +121,7 @@ class _OuterKernel(_Stored):
 
     @cached_property
     def inner(self) -> Any:
-        """The kernel that other kernels call; a process that finds all machine code does not need it."""
+        """The kernel that other kernels call; not needed in a process that finds all machine code in the cache."""
         return _InnerKernel(self.py_func, targetoptions=self.targetoptions)
 
     def add_overload(self, compiled: Any) -> None:
@@ -135,7 +135,7 @@ class _OuterKernel(_Stored):
 
 
 class _InnerKernel(_Stored):
-    """A kernel that only other kernels call: an entry point for Python or C would double its compile time."""
+    """A kernel for other kernels only, without entry points for Python and C, which would double its compile time."""
 
     targetdescr = linking_target
 

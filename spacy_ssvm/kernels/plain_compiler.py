@@ -1,4 +1,4 @@
-"""Kernels by numba's own compiler and disk cache, for versions of numba without the internals of `fast_compiler`.
+"""Kernels compiled and cached by numba itself, for versions of numba without the internals that `fast_compiler` uses.
 
 With NUMBA_DISABLE_JIT, kernels are Python functions.
 """

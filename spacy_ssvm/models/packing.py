@@ -24,7 +24,7 @@ WORTHWHILE = 0.875
 """Data that deflating does not shrink below this fraction is stored as it is; inflating would be a third of loading."""
 
 _MAX_MAGNITUDE = {"float16": 1.0, "int8": 127.0}
-"""The largest magnitude of a block, in units of its scale."""
+"""The largest magnitude of a weight of each type, in units of the scale of its block."""
 
 _HEADER, _CHECKSUM = 2, 4
 """Bytes of a deflated stream before and after its blocks."""

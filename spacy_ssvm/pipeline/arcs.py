@@ -115,12 +115,13 @@ class ParserSpace:
 
 
 def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, multi_root: bool) -> None:
-    """Check the given heads where some, of the tokens `outside`, int64, lead out of what is parsed together.
+    """Check the given heads if some of them are outside the part that is parsed together with their modifier.
 
-    heads: int64 [T], as tokens, counted through all Docs; UNKNOWN where none is given.
+    heads: int64 [T], as tokens, counted through all Docs; UNKNOWN where none is given. outside: int64, the tokens whose
+    heads are outside.
 
     Raises:
-        Contradiction: a head is in another sentence, or heads of several parts of a sentence contradict each other.
+        Contradiction: a head is in another sentence, or the heads in several parts of a sentence contradict each other.
     """
     is_start = np.concatenate([doc.to_array([SENT_START]) == 1 for doc in docs])
     is_start[np.cumsum([0, *map(len, docs)])[:-1][np.array([len(doc) > 0 for doc in docs])]] = True

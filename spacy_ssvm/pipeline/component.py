@@ -1,4 +1,4 @@
-"""A component as spaCy sees it: labels, learning, predicting, files. The codec holds all that is specific to one."""
+"""A component as spaCy sees it: labels, learning, predicting, files. Its codec holds all that is specific to it."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -317,10 +317,12 @@ class SsvmPipe(TrainablePipe):
         return self._learning.problem()
 
     def set_weights(self, weights: np.ndarray) -> None:
-        """Predict with these weights, float64 [d] of `problem`, and save them; `update` goes on from them.
+        """Replace the weights with these, float64 [d], where d is the dimension of `problem`.
+
+        The component predicts with them and saves them, and `update` goes on from them.
 
         Raises:
-            ValueError: the component is not initialized, or `weights` is not of that length.
+            ValueError: the component is not initialized, or `weights` has another length.
         """
         self._learning.set_weights(weights)
 
@@ -369,7 +371,7 @@ class SsvmPipe(TrainablePipe):
                 for part in self._annotated(docs):
                     n_done += len(part)
             except Exception as error:
-                LOGGER.debug("[%s] a batch fails, and its documents are tried one by one: %s", self.name, error)
+                LOGGER.debug("[%s] a batch failed, so its documents are annotated one by one: %s", self.name, error)
             yield from docs[:n_done]
             yield from self._one_by_one(docs[n_done:], n_before + n_done)
             n_before += len(docs)

@@ -1,4 +1,4 @@
-"""The annotation that a component has written to Docs: asked about one of them, it is no constraint."""
+"""A record of what a component has written to Docs, so that its own annotation does not constrain its answers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
@@ -144,7 +144,7 @@ def _predicted(
 
 
 def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings: Iterable[Prediction]) -> list[Doc]:
-    """Copies of the Docs with these numbers, each as it was after it was written to."""
+    """Copies of the Docs with these numbers, each as it was when the component had just written to it."""
     copies, writings = [], list(writings)
     for number, (_, given, _) in zip(numbers, writings):
         doc = docs[number]

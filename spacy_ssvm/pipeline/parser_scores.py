@@ -13,10 +13,10 @@ from .gold_trees import ROOT
 
 
 class Counts(NamedTuple):
-    """Tokens of one or more examples.
+    """Numbers of tokens in one or more examples.
 
-    gold, predicted: those whose head is annotated, and the predicted ones that stand for them. heads: predicted ones
-    with the right head. arcs: those with the right head and the right label.
+    gold: gold tokens whose head is annotated. predicted: predicted tokens that stand for these. heads: predicted tokens
+    with the right head. arcs: predicted tokens with the right head and the right label.
     """
 
     gold: int

@@ -49,12 +49,12 @@ C = 0.03
 INSIDE, START = LABELS = ("I", "S")
 """spaCy's names: a token continues a sentence or starts one."""
 _VALUES = np.array([[-1], [1]]).astype(np.uint64)
-"""Their SENT_START."""
+"""The values of SENT_START for LABELS, uint64 [2, 1]."""
 
 
 @dataclass(frozen=True)
 class SenterCodec(ChainCodec):
-    """For each token whether it starts a sentence; the first token of a Doc always does.
+    """The codec that labels each token as starting a sentence or not; the first token of a Doc always does.
 
     overwrite: whether existing boundaries are overwritten; otherwise they stay and constrain their neighbours.
 

@@ -114,7 +114,7 @@ class TaggerCodec(ChainCodec):
 
 
 class _GivenTags(TokenKinds):
-    """Tokens without a tag, and with each tag."""
+    """The kinds of tokens: one for tokens without a given tag, and one for each tag that may be given."""
 
     def __init__(self, codec: TaggerCodec) -> None:
         super().__init__(len(codec.labels))

@@ -155,7 +155,7 @@ class TrainedState:
         return replace(self, training=training, saved_state=None, has_begun=has_begun, start=start, weights=None)
 
     def data_set(self, batches: Sequence[Batch], seed: int) -> DataSet:
-        """A data set without Docs for these batches, with what is learnt from them before the solver learns."""
+        """A data set, still without Docs, for these batches, with the first pass that is learnt from them."""
         first_pass = learnt_first_pass(self.structured, batches, seed)
         return self.structured.data_set(Start(first_pass=first_pass))[0]
 
@@ -253,7 +253,7 @@ class TrainedState:
         return self.saved_state is not None or (training is not None and self.has_begun and training.has_state())
 
     def count(self) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are."""
+        """The number of non-zero weights and the number of all weights."""
         self.store()
         if not store.has_weights(self.model):
             return 0, 0

@@ -23,10 +23,10 @@ from .working_set import NO_PLANE, count, drop_unused, dual_sums, plane_axpy, tr
 
 @kernel
 def _go_ahead(planes, stepped, previous, momentum, bound, ahead, change):
-    """Set `ahead`, float64, to α + β(α − α_previous) of each plane, or what is feasible of it; add the sum of the moves
-    times ΔΦ to `change`.
+    """Set `ahead`, float64, to α + β(α − α_previous) for each plane, made feasible; add Σ (ahead − α) ΔΦ to `change`.
 
-    stepped: α of each plane. previous: the same after the last epoch. bound: of each A.
+    stepped: α of each plane. previous: α of each plane after the epoch before. momentum: β. bound: the largest feasible
+    A of each example.
     """
     for example in range(len(planes.head)):
         total = 0.0

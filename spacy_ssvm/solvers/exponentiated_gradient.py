@@ -205,7 +205,7 @@ TRIES = 12
 """Steps of a visit, at most, until one does not lower the dual objective; after that the example stays as it is."""
 
 ROUNDING = 1e-6
-"""A step may lower the dual objective by this part of what it is summed from: surpluses are in single precision."""
+"""A step may lower the dual objective by this fraction of the size of its terms: surpluses are float32."""
 
 
 def gold_alone(sizes: np.ndarray) -> Distributions:

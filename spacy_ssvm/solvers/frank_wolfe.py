@@ -127,7 +127,7 @@ VISITS, LOSS = 0, 1
 
 @kernel
 def _visit(oracle, data, examples, weights, C, weighted_steps, history, keeps, sums, planes, plane):
-    """The loop of algorithm 4.
+    """Visit the examples as in the loop of algorithm 4.
 
     A step on example i is the pair step that moves α from its mean plane, w_i/C, to the oracle's plane: γ = step/C.
     keeps: whether earlier means stay in the working set, with α = 0.

@@ -72,7 +72,7 @@ class Point(NamedTuple):
 
 
 class _Line:
-    """P(w + t · direction) and its derivative by t, evaluated once for each t: SciPy asks for them separately."""
+    """P(w + t · direction) and its derivative in t from one evaluation, although SciPy asks for them separately."""
 
     def __init__(
         self, evaluate: Callable[[np.ndarray], Point], start: Point, direction: np.ndarray, n_threads: int

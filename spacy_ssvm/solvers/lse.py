@@ -71,9 +71,10 @@ CUT_REDUCTION = 0.1
 
 
 class LseLearner(DualLearner):
-    """½‖w‖² + C Σ_i Σ_y max(0, g_i(y)): dual variables 0 ≤ α ≤ C of all y ∈ V_i; w = w₀ + Σ α ΔΦ.
+    """Learner for ½‖w‖² + C Σ_i Σ_y max(0, g_i(y)): all y ∈ V_i have dual variables 0 ≤ α ≤ C; w = w₀ + Σ α ΔΦ.
 
-    The primal objective sums over all structures, which no solver can compute: there is a dual but no certificate.
+    The primal objective is a sum over all structures, which no solver can compute, so there is a dual objective but no
+    certificate.
     """
 
     needs = "kbest"

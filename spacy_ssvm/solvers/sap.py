@@ -136,7 +136,7 @@ class SapLearner(DualLearner):
 
 
 class ProximalSapLearner(SapLearner):
-    """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at cost µ with β fixed, then β moves at cost ν with α fixed.
+    """SAP for ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: α moves at cost µ with β fixed, then β moves at cost ν with α fixed.
 
     The oracle uses w = (s − β)/ρ₂; predictions, figures and certificates use soft(s, ρ₁)/ρ₂, the w of the best β.
     """

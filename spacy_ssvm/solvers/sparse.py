@@ -46,7 +46,7 @@ class SparseVector(NamedTuple):
 ZERO = SparseVector(np.zeros(0, np.int32), np.zeros(0))
 
 PART = 1 << 14
-"""Entries that are compared at a time: memory for large arrays in between takes longer to get than to fill."""
+"""The number of entries compared at a time: large temporary arrays take longer to allocate than to fill."""
 
 
 def sparse(vector: np.ndarray) -> SparseVector:

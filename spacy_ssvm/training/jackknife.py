@@ -86,9 +86,10 @@ def frequent_features(columns: Columns, program: Program) -> Features:
 
 
 def blocks(starts: np.ndarray, known: np.ndarray, folds: int) -> np.ndarray:
-    """The first document of each block, and the end, int64; blocks have equally many annotated documents, ± 1.
+    """The first document of each block, and the end, int64; blocks differ by at most one annotated document.
 
-    starts: int64 [n + 1], of documents. known: bool [T], annotated tokens; at least two documents have one.
+    starts: int64 [n + 1], the first token of each document, and T. known: bool [T], the annotated tokens; at
+    least two documents have one.
     """
     annotated = annotated_documents(starts, known)
     n_annotated = int(annotated.sum())

@@ -173,7 +173,7 @@ def solver_text(saved: Any) -> str:
 
 
 def _writable(value: Any) -> Any:
-    """The same value with writable arrays, in which each byte of a truth value is 0 or 1."""
+    """A copy of a value with writable arrays, in which each byte of a Boolean is 0 or 1."""
     if isinstance(value, dict):
         return {key: _writable(part) for key, part in value.items()}
     if isinstance(value, list):

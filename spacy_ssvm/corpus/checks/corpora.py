@@ -68,11 +68,11 @@ class Document(NamedTuple):
 class CorpusData:
     """A corpus as read.
 
-    name: "train" or "dev". documents: the documents of its files, or, of a reader without files, the references of the
-    examples. examples: the reader's examples, without empty ones. left_out: what the reader "spacy-ssvm.Corpus.v1"
-    cannot read, each with the error; these are all documents, or all sentences, as `pieces` says. failure: the error at
-    which the reader has stopped, or None. gold_preproc: whether each sentence becomes an example. max_length: spaCy's
-    reader cuts documents of at least that many tokens into sentences; 0 for no limit. retokenised: the documents as the
+    name: "train" or "dev". documents: the documents of its files, or, for a reader without files, the references of the
+    examples. examples: the reader's examples, without empty ones. left_out: the documents or sentences that the reader
+    "spacy-ssvm.Corpus.v1" cannot read, each with its error; `pieces` says which of the two they are. failure: the error
+    that stopped the reader, or None. gold_preproc: whether each sentence becomes an example. max_length: the number of
+    tokens from which spaCy's reader cuts documents into sentences; 0 for no limit. retokenised: the documents as the
     pipeline's tokenizer divides them, None if it cannot. jackknife: the columns that the reader is to jackknife.
     """
 

@@ -24,10 +24,10 @@ def check_documents(corpus: CorpusData, several_roots_are_wrong: bool, multi_roo
 
 
 def check_gold(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int, is_projective: bool) -> list[Issue]:
-    """Issues of the trees as seen in training.
+    """Issues in the trees that the parser is trained on.
 
-    gold: the trees of each example. max_sentence: the tokens of the longest sentence that is not cut. is_projective:
-    whether the component builds projective trees only.
+    gold: the trees of each example. max_sentence: the largest number of tokens of a sentence that is not cut.
+    is_projective: whether the component builds projective trees only.
     """
     return _too_long(corpus, gold, max_sentence) + _nonprojective(corpus, gold, is_projective)
 

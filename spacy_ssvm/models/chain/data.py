@@ -14,8 +14,8 @@ class Chains(NamedTuple):
     """n sequences of T tokens in total, with their features and gold labels.
 
     The weight vector of a chain with L labels and R feature rows has L² + R · L entries: the transition weights
-    (from, to), then those of feature rows; by row, as the oracles name them, a block of L weights for each row, so that
-    new rows are appended. Attributes of labels are among the L labels.
+    (from, to), then the weights of feature rows. In the order by row, in which the oracles name weights, each row has a
+    block of L weights, so that new rows are appended. Attributes of labels are among the L labels.
 
     starts: int64 [n + 1], first token of each sequence.
     feature_starts: int64 [T + 1], first feature of each token.
@@ -24,7 +24,7 @@ class Chains(NamedTuple):
     gold: int32 [T], gold labels, complete and within the constraints.
     costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
     kinds: int32 [T], rows of `constraints.token`.
-    layout: where the weights are. decoder: what finding the best sequence reads.
+    layout: where the weights are. decoder: what decoding reads besides scores.
     """
 
     starts: Int64Array

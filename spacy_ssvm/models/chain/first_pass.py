@@ -105,10 +105,10 @@ class SeenLabels:
 
     @classmethod
     def resumed(cls, first_pass: LabelFirstPass, notes: Sequence[np.ndarray]) -> "SeenLabels":
-        """Seen labels from notes of a file that may hold anything; nothing is jackknifed without notes.
+        """Seen labels from the notes in a file, which are checked first; without notes, nothing is jackknifed.
 
         Raises:
-            ValueError: they are no notes of this first pass.
+            ValueError: the notes are not those of this first pass.
         """
         if not len(notes):
             return cls(first_pass, {})

@@ -93,7 +93,7 @@ def fixed_rows(rows: SparseRows, n_labels: int) -> FixedRows:
 
 @kernel
 def _write(starts, labels, values, n_labels, fixed):
-    """Write the weights of `SparseRows` to the entries, which are 0."""
+    """Write the weights of `SparseRows` to the entries of `fixed`, which are 0 before."""
     for row in range(len(starts) - 1):
         first = fixed.starts[row]
         is_full = fixed.starts[row + 1] - first == n_labels

@@ -12,9 +12,10 @@ from .weights import ChainWeights
 class StartWeights(NamedTuple):
     """The weights from which training starts, as far as a data set needs them.
 
-    seen: as in `ChainWeights`, of the rows that its table has from the start; None if unknown. is_new: bool [L], the
-    labels without any weight. has_new_labels: whether such a label is still to be learnt, although others have been.
-    weights: where the table has no rows at the start, but gets those of its Docs; the others stay as they are here.
+    seen: as in `ChainWeights`, of the rows that the data set's table has from the start; None if unknown. is_new: bool
+    [L], the labels without any weight. has_new_labels: whether such a label is still to be learnt, although others have
+    been. weights: given if the table has no rows at the start and gets only those of its Docs; the weights of all other
+    rows stay as they are here.
     """
 
     seen: np.ndarray | None

@@ -21,7 +21,7 @@ from .edit_scripts import script_of
 from .growth import Growth
 
 READ = (ORTH, TAG, POS, MORPH)
-"""spaCy's numbers of the token attributes that keys are made of."""
+"""spaCy's IDs of the token attributes from which keys are made."""
 LEVELS = ((0, 1, 2, 3), (0, 2), (0,))
 """The attributes of a key, by their places in READ: all of them, the form and its coarse tag, the form alone."""
 LEARNT = LEVELS[:2]
@@ -140,7 +140,7 @@ class LemmaLexicon:
         return found
 
     def with_known(self, known: Known, read: Iterable[int] = range(len(READ))) -> "LemmaLexicon":
-        """This lexicon, with the scripts of these keys added, which were made of values of `read`."""
+        """This lexicon with the scripts of these keys added. read: the places in READ of their attributes."""
         mine = {key: self._growth.get(key) or () for key in known}
         added = {
             key: sorted({*mine[key], *scripts}) for key, scripts in known.items() if not set(scripts) <= set(mine[key])

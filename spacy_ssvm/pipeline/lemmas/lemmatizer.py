@@ -236,9 +236,10 @@ class SsvmLemmatizer(ChainComponent):
         labels: Sequence[str] | Mapping[str, Any] | None = None,
         lexicon: Sequence[tuple[str, str, str]] | None = None,
     ) -> None:
-        """Learn from examples, as `SsvmPipe.initialize`.
+        """Learn from examples, as in `SsvmPipe.initialize`.
 
-        lexicon: form, coarse tag and lemma of words; a tag may be empty. They are saved with the component.
+        lexicon: the form, coarse tag and lemma of each word; the tag may be empty. The lexicon is saved with the
+        component.
         """
         if isinstance(labels, Mapping) and "trees" in labels:
             raise ValueError(

@@ -11,8 +11,8 @@ from .parts import NONE
 
 SPAN, SPLIT = 0, 1
 """Kinds of items. A span (h, e) is a head h with its descendants on one side, which are all tokens up to the end e; its
-options are the farthest child of h. A split (i, j) is the pair of spans that an arc between i and j covers; its options
-are the last token that belongs to i."""
+options are the possible farthest children of h. A split (i, j) is the pair of spans that an arc between i and j covers;
+its options are the tokens that may be the last one that belongs to i."""
 
 
 class Charts(NamedTuple):
@@ -159,7 +159,7 @@ def log_sum_exp(first, second):
 
 @kernel
 def share(count, log_sum, first, second, first_counts, second_counts):
-    """Add the share of each term j in the count, count · exp(first_j + second_j − log_sum), to both of its parts."""
+    """Add the share of each term j, count · exp(first_j + second_j − log_sum), to the counts of its two parts."""
     if count == 0.0:
         return
     for j in range(len(first)):

@@ -576,7 +576,7 @@ class SsvmPipe(TrainablePipe):
             self.set_annotations(docs, self.predict(docs))
             yield docs
             return
-        for part, predictions in zip(parts, read_ahead(n_threads, self._prepared, parts)):
+        for part, predictions in zip(parts, read_ahead(n_threads, self._asking.prepared, parts)):
             self.set_annotations(part, predictions)
             yield part
 

@@ -57,6 +57,7 @@ LIMITS = {
     "Problem": (14, 14),
     "StructuredModel": (11, 11),
     "Learner": (18, 40),
+    "SsvmPipe": (60, 66),
 }
 """The max number of members of an interface, and of the widest class that implements it by inheritance."""
 
@@ -89,7 +90,7 @@ def private_reads() -> list[str]:
 
 
 def test_few_private_attributes_are_read_from_outside():
-    assert len(private_reads()) <= 56, private_reads()
+    assert len(private_reads()) <= 29, private_reads()
 
 
 def test_few_imports_are_inside_functions():

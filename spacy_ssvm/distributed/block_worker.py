@@ -179,7 +179,7 @@ class BlockWorker:
         trained = pipe.trained
         load_resources(trained, self._nlp)
         codec = trained.codec.restored(trained.codec.saved._replace(notes=setup.notes))
-        trained = trained.bound_to(codec, trained.settings)
+        trained = trained.with_codec(codec)
         trained = trained.with_labels([label for label in setup.labels if label not in codec.labels])
         codec, learnt, batches = trained.codec, list[int](), list[Batch]()
         n_examples, gaps = 0, codec.gaps({}, {})

@@ -110,7 +110,7 @@ class SsvmPipe(TrainablePipe):
     def name(self, name: str) -> None:
         TrainablePipe.name.__set__(self, name)
         if self.codec.name != name:
-            self._learning.rename(self.trained.bound_to(renamed(self.codec, name), self.settings))
+            self._learning.rename(self.trained.with_codec(renamed(self.codec, name)))
 
     @property
     def codec(self) -> Codec:
@@ -119,7 +119,7 @@ class SsvmPipe(TrainablePipe):
 
     @codec.setter
     def codec(self, codec: Codec) -> None:
-        self.trained = self.trained.bound_to(codec, self.settings)
+        self.trained = self.trained.with_codec(codec)
 
     @property
     def settings(self) -> Settings:
@@ -128,7 +128,7 @@ class SsvmPipe(TrainablePipe):
 
     @settings.setter
     def settings(self, settings: Settings) -> None:
-        self.trained = self.trained.bound_to(self.codec, settings)
+        self.trained = self.trained.with_settings(settings)
 
     @property
     def solver(self) -> Parameters:
@@ -164,7 +164,7 @@ class SsvmPipe(TrainablePipe):
         if codec.labels != self.labels:
             raise ValueError(f"[{self.name}] cfg cannot change the labels: use add_label or initialize")
         # With the same codec, what it predicts with stays.
-        trained = self.trained if codec == self.codec else self.trained.bound_to(codec, self.settings)
+        trained = self.trained if codec == self.codec else self.trained.with_codec(codec)
         self.trained = trained.with_record(record)
 
     def add_label(self, label: str) -> int:
@@ -215,7 +215,7 @@ class SsvmPipe(TrainablePipe):
         given = None if labels is None else checked_labels(self.codec, labels)
         with unchanged_on_error(self.model):
             store.clear(self.model)
-            trained = self.trained.bound_to(replace(self.codec, unlearnt=()), self.settings).anew()
+            trained = self.trained.with_codec(replace(self.codec, unlearnt=())).anew()
             trained = replace(trained, record=TrainingRecord(labels_are_given=labels is not None))
             if nlp is not None:
                 trained = trained.set_up(nlp.config.interpolate()["training"])
@@ -578,7 +578,7 @@ class SsvmPipe(TrainablePipe):
             self.set_annotations(docs, self.predict(docs))
             yield docs
             return
-        for part, predictions in zip(parts, read_ahead(n_threads, self._prepared, parts)):
+        for part, predictions in zip(parts, read_ahead(n_threads, self._asking.prepared, parts)):
             self.set_annotations(part, predictions)
             yield part
 

@@ -174,7 +174,7 @@ def _with_cfg(trained: TrainedState, cfg: Any, warn: Warnings) -> TrainedState:
     for key, value in codec.saved.settings.items():
         if key in cfg and value != config[key]:
             warn(f"is loaded with {key} = {value!r}, not {config[key]!r}: its weights depend on this setting")
-    return replace(trained.bound_to(codec, trained.settings), record=record)
+    return replace(trained.with_codec(codec), record=record)
 
 
 def _contents(path: Path) -> bytes | None:

@@ -70,7 +70,7 @@ class Learning:
         trained, codec = self.trained, self.trained.codec
         read = read_examples(examples, codec, trained.structured, self._unreadable)
         survey: Survey = read.survey(codec)
-        trained = trained.bound_to(codec.with_survey(survey), trained.settings)
+        trained = trained.with_codec(codec.with_survey(survey))
         new = survey.new_labels(codec.labels) if labels is None else labels
         trained = self._with_labels(trained, new) if new else trained
         codec = trained.codec
@@ -198,13 +198,13 @@ class Learning:
         if not survey.label_counts.keys().isdisjoint(codec.unlearnt):
             rest = tuple(label for label in codec.unlearnt if label not in survey.label_counts)
             surveyed = replace(surveyed, unlearnt=rest)
-        trained = trained.bound_to(surveyed, trained.settings)
+        trained = trained.with_codec(surveyed)
         if new and trained.record.labels_are_given and (trained.has_begun or self.tutor is None):
             # Until `nlp.resume_training` begins another training than that of `initialize`.
             self.warn.once("labels", complaints.unlisted_labels(new))
         elif new:
             losses[codec.name] += self._learn_taken()
-            present = self.trained.bound_to(surveyed, trained.settings)
+            present = self.trained.with_codec(surveyed)
             trained = self._with_labels(present, new).begun()
             read = read.with_gold_of_known(trained.codec)
         trained.require_labels()

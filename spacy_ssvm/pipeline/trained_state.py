@@ -78,17 +78,22 @@ class TrainedState:
         untrained = self.untrained(self.model, self.codec, self.vocab, self.settings, self.solver)
         return replace(untrained, record=self.record)
 
-    def bound_to(self, codec: Codec, settings: Settings) -> "TrainedState":
-        """The same with this codec, which has the same labels, and these settings."""
-        if codec is self.codec and settings is self.settings:
+    def with_codec(self, codec: Codec) -> "TrainedState":
+        """The same with another codec."""
+        if codec is self.codec:
             return self
         if codec.space.labels != self.codec.space.labels:
-            structured = bind(self.model, codec.space, self.vocab, settings)
-        else:
-            # It has the names of features that have no weights yet.
-            structured = copy(self.structured)
-            structured.space, structured.settings = codec.space, settings
-        return replace(self, codec=codec, settings=settings, structured=structured)
+            return replace(self, codec=codec, structured=bind(self.model, codec.space, self.vocab, self.settings))
+        # It has the names of features that have no weights yet.
+        structured = copy(self.structured)
+        structured.space = codec.space
+        return replace(self, codec=codec, structured=structured)
+
+    def with_settings(self, settings: Settings) -> "TrainedState":
+        """The same with other settings."""
+        structured = copy(self.structured)
+        structured.settings = settings
+        return replace(self, settings=settings, structured=structured)
 
     @cached_property
     def predictor(self) -> Predictor:

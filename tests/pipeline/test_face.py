@@ -6,7 +6,11 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from .toy import EXAMPLES, blank, doc, senter_examples, trained
+from spacy_ssvm.models.store import DamagedModel
+from spacy_ssvm.pipeline.trained_state import TrainedState
+
+from .components import every, learnt
+from .toy import EXAMPLES, annotations, blank, doc, senter_examples, trained
 
 FACTORIES = list(EXAMPLES)
 SPACY_SCORERS = {
@@ -158,3 +162,18 @@ def test_boundaries_of_a_doc_still_hold_in_prediction():
     flipped = [True, *(not start for start in starts[1:])]
     given = doc(nlp, example.text, sent_starts=flipped)
     assert [token.is_sent_start for token in nlp(given)] == flipped
+
+
+@every
+def test_what_fails_leaves_what_was_learnt(factory, monkeypatch):
+    """After the model was emptied, too: what has been learnt is one value, which is replaced at the end."""
+    nlp = learnt(factory)
+    pipe, examples, expected = nlp.get_pipe(factory), EXAMPLES[factory](nlp), annotations(nlp)
+    before, contents = pipe.trained, pipe.to_bytes()
+    monkeypatch.setattr(TrainedState, "begun", lambda *_: 1 / 0)
+    monkeypatch.setattr(TrainedState, "checked", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        pipe.initialize(lambda: examples, nlp)
+    with pytest.raises(DamagedModel):
+        pipe.from_bytes(contents)
+    assert pipe.trained is before and annotations(nlp) == expected and pipe.to_bytes() == contents

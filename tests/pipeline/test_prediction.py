@@ -11,13 +11,14 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_ssvm import threads
+from spacy_ssvm.pipeline.asking import Asking
 
 from .components import ATTRIBUTE, GOLD, TEXTS, every, learnt, sampled, texts_as_docs, written
 from .toy import EXAMPLES, LANG, annotation, annotations, doc, morph_label
 
 FAILURES = [
     ("predict", 1),
-    *((place, n) for place in ("_prepared", "what it returns", "set_annotations") for n in (1, 3)),
+    *((place, n) for place in ("prepared", "what it returns", "set_annotations") for n in (1, 3)),
 ]
 """Where a component may fail, and its number of threads; with several, `predict` is not asked."""
 
@@ -147,16 +148,16 @@ def test_an_error_in_a_stream_costs_one_doc(factory, failure, monkeypatch):
     expected = annotations(nlp)
     component = nlp.get_pipe(factory)
     component.settings = replace(component.settings, n_threads=n_threads)
-    method = "_prepared" if place == "what it returns" else place
-    works = getattr(component, method)
+    owner, method = (Asking, "prepared") if place in ("prepared", "what it returns") else (type(component), place)
+    works = getattr(owner, method)
 
-    def fails(docs, *predictions):
+    def fails(self, docs, *predictions):
         docs = list(docs)
         if not any(token.text == "boom" for tokens in docs for token in tokens):
-            return works(docs, *predictions)
+            return works(self, docs, *predictions)
         return (lambda: 1 / 0) if place == "what it returns" else 1 / 0
 
-    monkeypatch.setattr(component, method, fails)
+    monkeypatch.setattr(owner, method, fails)
     bad = [doc(nlp, "boom"), doc(nlp, "Eat boom")]
     docs = [*texts_as_docs(nlp), bad[0], *(tokens for _ in range(20) for tokens in texts_as_docs(nlp)), bad[1]]
     with pytest.raises(ZeroDivisionError):

@@ -27,7 +27,6 @@ from ..models.resources import digest_of_classes, release_tables
 from ..pipeline.codec import Survey
 from ..pipeline.complaints import Warnings, kept_by_workers
 from ..pipeline.component import SsvmPipe
-from ..pipeline.parser import SsvmParser
 from ..pipeline.training_record import TrainingRecord
 from ..solvers.block_kinds import kind_of_block
 from ..training.trainer import Trainer
@@ -132,7 +131,7 @@ def _trained(nlp: Language) -> list[str]:
             kind_of_block(pipe.solver)
         except ValueError as error:
             raise ValueError(f"[{name}] {error}") from None
-        if not isinstance(pipe, SsvmParser) and reads_first_pass(pipe.model):
+        if reads_first_pass(pipe.model):
             raise ValueError(f"[{name}] several workers do not learn templates that read doc.label: leave them out")
     if not names:
         raise ValueError("the config trains no component")

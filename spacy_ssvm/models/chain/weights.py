@@ -49,6 +49,7 @@ from ..store import (
     store_arrays,
 )
 from .rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
+from .space import ChainSpace
 
 MAX_NAME = 200
 """Characters of a name that are kept."""
@@ -178,8 +179,10 @@ def load(model: Model, labels: Sequence[str]) -> ChainWeights:
 
 
 def reads_first_pass(model: Model) -> bool:
-    """Whether a template reads the labels of a first pass."""
-    return any(reads(template, DOCUMENT_LABEL) for template in parse_templates(model.attrs["templates"]))
+    """Whether this is the model of a chain, and a template reads the labels of a first pass."""
+    return model.name == ChainSpace.structure and any(
+        reads(template, DOCUMENT_LABEL) for template in parse_templates(model.attrs["templates"])
+    )
 
 
 class _Rows(NamedTuple):

@@ -54,7 +54,7 @@ class CommonSteps(ABC):
         found: list[BlockEpoch] = self._begun()
         self._begun = None
         step = Step(number, self._pace, [epoch.digest for epoch in found])
-        self._step, progress = self._moved([epoch.moved for epoch in found], step)
+        self._step, progress = self.moved([epoch.moved for epoch in found], step)
         self._is_due = True
         return progress
 
@@ -80,7 +80,7 @@ class CommonSteps(ABC):
         return [(*settings, digest, eta, part, with_momentum) for settings, digest, part in parts]
 
     @abstractmethod
-    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
+    def moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
         """Move the common vector, given what the blocks have moved.
 
         Returns the step with its length and change, and figures of the epoch.

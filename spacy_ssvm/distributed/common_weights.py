@@ -43,7 +43,7 @@ class Common(NamedTuple):
         """A block's vector among all weights; its indices are not in order."""
         if not len(self.keys):
             return part
-        return self._moved(part, self.rows[block])
+        return self.moved(part, self.rows[block])
 
     def part(self, block: int, whole: SparseVector) -> SparseVector:
         """A block's part of a vector of all weights; its indices are not in order."""
@@ -51,9 +51,9 @@ class Common(NamedTuple):
             return whole
         numbers = np.full(len(self.keys), ABSENT)
         numbers[self.rows[block]] = np.arange(len(self.rows[block]))
-        return self._moved(whole, numbers)
+        return self.moved(whole, numbers)
 
-    def _moved(self, vector: SparseVector, numbers: np.ndarray) -> SparseVector:
+    def moved(self, vector: SparseVector, numbers: np.ndarray) -> SparseVector:
         """The vector with other numbers of its rows, int64, without those that are ABSENT."""
         row, place = np.divmod(vector.indices.astype(np.int64) - self.first, self.width)
         new = numbers[np.maximum(row, 0)]

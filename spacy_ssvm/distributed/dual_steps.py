@@ -47,7 +47,7 @@ class DualSteps(CommonSteps):
         self._time = 1.0
         """Nesterov's t, from which momentum follows."""
 
-    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
+    def moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
         parts, objective, point = [message.sums for message in found], self._objective, self._point
         sums = {name: math.fsum(getattr(part, name) for part in parts) for name in SUMMED}
         point[:] = self.common

@@ -19,13 +19,13 @@ from .shared_blocks import SharedBlocks
 class Mixing(CommonSteps):
     """The next w is the mean of all blocks' w."""
 
-    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
+    def moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
         share = 1.0 / self.blocks.n_blocks
-        step = step._replace(eta=share, change=self._direction(found).times(share))
+        step = step._replace(eta=share, change=self.direction(found).times(share))
         step.change.add_to(self.common)
         return step, Progress(math.fsum(message.sums.loss for message in found), None, None, None)
 
-    def _direction(self, found: list[EpochResult]) -> SparseVector:
+    def direction(self, found: list[EpochResult]) -> SparseVector:
         """Where the blocks have moved w, summed up."""
         return self.blocks.sum([message.direction for message in found])
 
@@ -42,11 +42,11 @@ class AveragedMixing(Mixing):
         """The sum of the means of w over each epoch."""
         self._epochs = 0
 
-    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
+    def moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
         self._means += self.common
         self.blocks.sum([message.mean for message in found]).add_to(self._means, 1.0 / self.blocks.n_blocks)
         self._epochs += 1
-        return super()._moved(found, step)
+        return super().moved(found, step)
 
     def weights(self) -> np.ndarray:
         return self._means / max(self._epochs, 1)
@@ -75,14 +75,14 @@ class DescentMixing(Mixing):
             self.blocks.all("set_rate", [(rate,)] * n_blocks)
         super().begin(number)
 
-    def _direction(self, found: list[EpochResult]) -> SparseVector:
+    def direction(self, found: list[EpochResult]) -> SparseVector:
         # Blocks shrink the weights of features that they do not have, too.
         shrinking = math.fsum(message.sums.shrinkage - 1.0 for message in found)
         total = shrinking * self.common
-        super()._direction(found).add_to(total)
+        super().direction(found).add_to(total)
         return sparse(total)
 
-    def _moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
-        step, progress = super()._moved(found, step)
+    def moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
+        step, progress = super().moved(found, step)
         primal = squared_distance(self.common) / 2 + self.parameters.C * progress.loss
         return step, progress._replace(primal=primal)

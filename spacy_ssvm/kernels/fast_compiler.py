@@ -52,8 +52,9 @@ class _LinkingTarget(CPUTarget):
     @cached_property
     def _toplevel_target_context(self) -> Any:
         context: Any = copy(cpu_target.target_context)
-        context._internal_codegen = copy(context._internal_codegen)
-        context._internal_codegen.__class__ = _Linking
+        codegen = copy(context._internal_codegen)
+        codegen.__class__ = _Linking
+        context._internal_codegen = codegen
         return context
 
     @property

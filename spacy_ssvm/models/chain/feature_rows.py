@@ -1,5 +1,6 @@
 """The feature rows of a data set, and what is known of them from earlier training."""
 
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -73,8 +74,8 @@ class FeatureRows:
 
     def without_tokens(self) -> "FeatureRows":
         """The same rows, of which none occurs yet."""
-        rows = FeatureRows(self._program, self.table, self._n_labels, self.earlier)
-        rows._keys, rows._rates_of_rows, rows._was_released = self._keys, self._rates_of_rows, self._was_released
+        rows = copy(self)
+        rows.count_anew()
         return rows
 
     def of_keys(self, keys: np.ndarray, seen: np.ndarray) -> "FeatureRows":

@@ -132,10 +132,9 @@ class ChainScores:
 
         β: positive and finite. possible: bool [T, L].
         """
-        scores = self
         if possible is not None:
-            scores = replace(self, tokens=np.where(possible, self.tokens, FORBIDDEN))
-        total = scores._sums(beta)[0]
+            return replace(self, tokens=np.where(possible, self.tokens, FORBIDDEN)).log_partition(beta)
+        total = self._sums(beta)[0]
         return total if total > FORBIDDEN / 2 else -np.inf
 
     def agreeing(self, known: KnownLabels) -> np.ndarray:

@@ -238,7 +238,9 @@ class SsvmPipe(TrainablePipe):
         sgd: Any = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Learn from a batch of examples. `drop` and `sgd` are ignored: our solvers do not use them.
+        """Learn from a batch of examples. `drop` is ignored: our solvers do not use it.
+
+        sgd: an optimizer says that the batch ends here, as with spaCy's components; it is not used.
 
         If the config's training.accumulate_gradient, at `initialize`, was more than 1, this is a part of a batch, and
         `finish_update` learns from all parts, with the same result as from one. Parts with examples that are not known
@@ -251,6 +253,8 @@ class SsvmPipe(TrainablePipe):
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         self._learning.update(self._examples(examples, "update"), losses)
+        if sgd not in (None, False):
+            self._learning.finish()
         return losses
 
     def finish_update(self, sgd: Any) -> None:

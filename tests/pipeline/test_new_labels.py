@@ -51,6 +51,17 @@ def test_a_batch_in_parts_with_new_labels_teaches_the_same_as_a_whole_one(factor
     assert in_parts(factory, 7, n_known) == whole
 
 
+def test_an_optimizer_ends_a_batch_that_comes_in_parts():
+    """As with spaCy's components, whose `update` learns at once if it is given one."""
+    nlp = blank("ssvm_tagger")
+    nlp.config["training"]["accumulate_gradient"] = 2
+    examples = EXAMPLES["ssvm_tagger"](nlp)
+    nlp.initialize(lambda: examples)
+    pipe = nlp.get_pipe("ssvm_tagger")
+    assert pipe.update(examples)["ssvm_tagger"] == 0.0
+    assert pipe.update(examples, sgd=nlp.create_optimizer())["ssvm_tagger"] > 0.0
+
+
 @labelled
 def test_known_parts_that_are_not_kept_are_learnt_before_a_new_label(factory, monkeypatch):
     monkeypatch.setattr(learning, "MAX_KEPT", 0)

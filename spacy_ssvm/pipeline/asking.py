@@ -24,7 +24,6 @@ from .complaints import Warnings, unset_annotation
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
-AnswerOfPipe = TypeVar("AnswerOfPipe", covariant=True)
 SUGGESTED_TOGETHER = 128
 """The number of Docs of which `suggest` reads the features at a time."""
 SMALLEST_DOUBTFUL_PROBABILITY = 1e-4

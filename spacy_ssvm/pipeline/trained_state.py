@@ -244,12 +244,12 @@ class TrainedState:
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         codec = replace(self.codec, labels=(*self.codec.labels, *labels))
         self.store()
-        structured = bind(self.model, codec.space, self.vocab, self.settings)
+        structured, weights = bind(self.model, codec.space, self.vocab, self.settings), None
         if store.has_weights(self.model):
-            before = Saved(store.arrays_of(self.model), are_corrected=True)
-            structured.store(structured.load(self.codec.space.labels), EXACT, before)
+            weights = structured.load(self.codec.space.labels)
+            structured.store(weights, EXACT, Saved(store.arrays_of(self.model), are_corrected=True))
         return replace(
-            self, codec=codec, structured=structured, training=None, saved_state=None, start=None, weights=None
+            self, codec=codec, structured=structured, training=None, saved_state=None, start=None, weights=weights
         )
 
     def has_state(self) -> bool:

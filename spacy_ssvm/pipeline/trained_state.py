@@ -379,10 +379,10 @@ def unchanged(model: Model) -> Iterator[None]:
 
 @contextmanager
 def unchanged_on_error(model: Model) -> Iterator[None]:
-    """Where anything fails within this context, the model has the weights and attributes of before."""
+    """Where this context fails or is interrupted, the model has the weights and attributes of before."""
     before = store.snapshot(model)
     try:
         yield
-    except Exception:
+    except BaseException:
         store.restore(model, before)
         raise

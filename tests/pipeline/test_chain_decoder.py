@@ -1,7 +1,6 @@
 """What word types score is summed once: decoding with these sums is decoding with all features."""
 
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.predictor import ChainPredictor
 from spacy_ssvm.models.chain.scores import decode_sequences
+from spacy_ssvm.models.chain.space import ChainSpace, TokenKinds
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
 POOL = [
@@ -42,16 +42,7 @@ POOL = [
 ]
 WORDS = ["a", "B", "ab", "A-1", "7", " ", ".", "x77"]
 L = 3
-CODEC = SimpleNamespace(
-    constraints=lambda: unconstrained(L),
-    kind_attributes=(),
-    token_kinds=lambda docs, preset: np.zeros(len(preset), np.int32),
-    kept=lambda docs, kinds: kinds,
-    write_columns=lambda docs, preset, kinds, columns: None,
-    patterns=(),
-    unlearnt=(),
-    of_tokens=False,
-)
+SPACE = ChainSpace("chain", dict.fromkeys("ABC"), TokenKinds(L))
 sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=7), min_size=1, max_size=5)
 
 
@@ -73,7 +64,7 @@ class Drawn:
         weights = rng.normal(size=L * L + L * n_rows(self.table)) * (rng.random(L * L + L * n_rows(self.table)) < 0.7)
         self.weights = weights.astype(np.float32)
         in_use = chain_weights.in_use(*nonzero(self.weights), row_keys(self.table), hash_bits or 0, L, None)
-        self.decoder = ChainPredictor(self.extractor, CODEC, in_use, self.vocab)
+        self.decoder = ChainPredictor(self.extractor, SPACE, in_use, self.vocab)
 
     def docs(self, texts):
         return [Doc(self.vocab, words=words, tags=[f"T{len(word)}" for word in words]) for words in texts]

@@ -4,6 +4,8 @@ import numpy as np
 
 from ..growth import extended
 from ..kernels import kernel
+from .learner import NO_EXAMPLES, Learner
+from .parameters import Parameters
 from .planes import axpy
 from .problem import Problem
 from .state import Field
@@ -33,6 +35,24 @@ class Average:
     def change(self, problem: Problem) -> None:
         """Go on with the weights of a problem to which weights have been appended."""
         self.weighted_steps = extended(self.weighted_steps, problem.dimension)
+
+
+class AveragedLearner(Learner):
+    """A learner that predicts with the mean of w over all visits."""
+
+    STATE = Average.STATE
+
+    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
+        super().__init__(parameters, problem, weights)
+        self.average = Average(problem)
+
+    def prediction_weights(self) -> np.ndarray:
+        """The mean of w over all visits, float64 [d]."""
+        return self.average.of(self.w, self.problem)
+
+    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
+        super().change(problem, dropped, subtracts)
+        self.average.change(problem)
 
 
 @kernel

@@ -6,12 +6,12 @@ from typing import Literal
 import numpy as np
 
 from ..kernels import kernel
-from .averages import Average, averaged_axpy
+from .averages import AveragedLearner, averaged_axpy
 from .gradients import clique_buffer, clique_sizes, find_gradient
-from .learner import NO_EXAMPLES, Learner
+from .learner import Learner
 from .parameters import LossFamily
 from .planes import dot, find_plane, plane_buffer, squared_norm
-from .problem import Kind, Problem, call
+from .problem import Kind, call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Dca(LossFamily):
         return DcaLearner
 
 
-class DcaLearner(Learner):
+class DcaLearner(AveragedLearner):
     """w ← w − max(0, min(C, L / ‖∇L‖²)) ∇L, averaged; the paper's 1/(λm) is C.
 
     No dual variables are stored, so that further epochs do not converge to the optimum of ½‖w‖² + C Σ L. It predicts
@@ -41,11 +41,6 @@ class DcaLearner(Learner):
     """
 
     parameters: Dca
-    STATE = Average.STATE
-
-    def __init__(self, parameters: Dca, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self.average = Average(problem)
 
     @property
     def needs(self) -> Kind:
@@ -61,14 +56,6 @@ class DcaLearner(Learner):
             plane = plane_buffer(self.problem.max_plane_entries)
             self.loss += call(_visit_hinge, self.problem, *shared, p.gamma, plane)
         average.visits += len(examples)
-
-    def prediction_weights(self) -> np.ndarray:
-        """The mean of w over all visits, float64 [d]."""
-        return self.average.of(self.w, self.problem)
-
-    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
-        super().change(problem, dropped, subtracts)
-        self.average.change(problem)
 
 
 @kernel

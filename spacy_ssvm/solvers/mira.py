@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..kernels import kernel
-from .averages import Average, averaged_axpy
-from .learner import NO_EXAMPLES, Learner
+from .averages import AveragedLearner, averaged_axpy
+from .learner import Learner
 from .parameters import Parameters, require_positive, require_positive_whole
 from .planes import dot, find_plane, find_planes, kbest_buffer, plane_buffer, plane_product, squared_norm, take_plane
 from .problem import Problem, call
@@ -60,19 +60,17 @@ class PredictionMira(Parameters):
         return PredictionMiraLearner
 
 
-class MiraLearner(Learner):
+class MiraLearner(AveragedLearner):
     """w ← argmin ½‖w′ − w‖² + Cξ, ξ ≥ Δ − w′ᵀΔΦ(ŷ) and ξ ≥ 0, for the k best ŷ by wᵀΦ(x_i, y) + Δ(y_i, y).
 
     For k = 1 that is w ← w + min(C, max(0, Δ − wᵀΔΦ) / ‖ΔΦ‖²) ΔΦ(ŷ). It predicts with the mean of w over all visits.
     """
 
     parameters: Mira | PredictionMira
-    STATE = Average.STATE
     loss_scale: ClassVar[float] = 1.0
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self.average = Average(problem)
         if self.parameters.k > 1:
             problem.oracles("kbest")
 
@@ -86,14 +84,6 @@ class MiraLearner(Learner):
             k, unit = self.parameters.k, self.problem.unit
             self.loss += call(_kbest_visit, self.problem, *state, k, unit, plane, kind="kbest")
         average.visits += len(examples)
-
-    def prediction_weights(self) -> np.ndarray:
-        """The mean of w over all visits, float64 [d]."""
-        return self.average.of(self.w, self.problem)
-
-    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
-        super().change(problem, dropped, subtracts)
-        self.average.change(problem)
 
 
 class PredictionMiraLearner(MiraLearner):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels import kernel
-from .averages import Average, averaged_axpy
-from .learner import NO_EXAMPLES, Learner
+from .averages import AveragedLearner, averaged_axpy
+from .learner import Learner
 from .parameters import Parameters
 from .planes import find_plane, plane_buffer
-from .problem import Problem, call
+from .problem import call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,27 +23,13 @@ class Perceptron(Parameters):
         return PerceptronLearner
 
 
-class PerceptronLearner(Learner):
+class PerceptronLearner(AveragedLearner):
     """w ← w + ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y); it predicts with the mean of w over all visits."""
-
-    STATE = Average.STATE
-
-    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self.average = Average(problem)
 
     def visit(self, examples: np.ndarray) -> None:
         average, plane = self.average, plane_buffer(self.problem.max_plane_entries)
         self.loss += call(_visit, self.problem, examples, self.w, average.weighted_steps, average.visits, plane)
         average.visits += len(examples)
-
-    def prediction_weights(self) -> np.ndarray:
-        """The mean of w over all visits, float64 [d]."""
-        return self.average.of(self.w, self.problem)
-
-    def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
-        super().change(problem, dropped, subtracts)
-        self.average.change(problem)
 
 
 @kernel

@@ -206,7 +206,7 @@ def _run_clusters() -> None:
 
 
 def _run_late() -> None:
-    """What three sentences do not lead to: working sets that are closed up, and jackknifed tags."""
+    """Compile kernels that three sentences do not reach: of working sets that are closed up, and of jackknifed tags."""
     trim(empty(1))
     vocab = spacy.blank("en").vocab
     Jackknife([Doc(vocab, words=["one"])] * 2, 2, 0).predict(np.ones(2, np.uint64), "tags")

@@ -337,7 +337,7 @@ class ColumnCorpus:
         return example
 
     def _jackknifed(self, n_threads: int, examples: list[Example]) -> list[Example]:
-        """The same examples, with predicted tags on their predicted Docs."""
+        """Examples with predicted tags on their predicted Docs."""
         filled = [example for example in examples if len(example.predicted)]
         if not filled:
             return examples

@@ -29,7 +29,7 @@ _TOKEN_TEXTS = {"LOWER", "ORTH", "TEXT"}
 _NO_PHRASES = (".jsonl", ".json")
 """Formats whose lines are no phrases."""
 _RETURN = "\udc0d"
-"""What stands for a carriage return, at which the csv module would end a row; no text in UTF-8 has it."""
+"""Stand-in for a carriage return, at which the csv module would end a row; no text in UTF-8 has it."""
 
 SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
 """Marks of a token by its position in a matched phrase; 0 outside of matches."""

@@ -25,7 +25,7 @@ Clusters = Given | Named | None
 
 @dataclass(frozen=True)
 class ResourceSet:
-    """What templates may read beside the Doc.
+    """The resources that templates may read beside the Doc.
 
     gazetteers: name → source of phrases. classes: "cluster", "cluster.NAME" or "class.NAME", as templates
     write it → source.

@@ -67,7 +67,7 @@ class Kernel(partial[Any]):
 
     @property
     def dispatcher(self) -> Any:
-        """What numba makes of the function: a Python function with NUMBA_DISABLE_JIT."""
+        """The numba dispatcher of the function; with NUMBA_DISABLE_JIT, a Python function."""
         if self._dispatcher is None:
             # Not within the lock, which a thread that compiles may wait for with locks that imports need.
             make = compiler().make_kernel

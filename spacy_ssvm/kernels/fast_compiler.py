@@ -97,7 +97,7 @@ def dispatchers(dispatcher: Any) -> tuple[Any, ...]:
 
 
 def fingerprint(arguments: tuple[Any, ...]) -> bytes:
-    """What numba itself looks up compiled code by: the types of a kernel's arguments as bytes."""
+    """The key by which numba itself looks up compiled code: the types of a kernel's arguments as bytes."""
     types_as_bytes: bytes = compute_fingerprint(arguments)
     return types_as_bytes
 

@@ -48,7 +48,7 @@ def levels() -> tuple[Level, ...]:
 
 @lru_cache(maxsize=1)
 def environment() -> dict[str, str]:
-    """What compiled kernels depend on besides their sources and the processor, as it is in this process."""
+    """The environment, besides sources and processor, that kernels compiled in this process depend on."""
     return {
         "python": f"Python {sys.implementation.cache_tag}",
         "numba": f"numba {numba.__version__}",
@@ -58,7 +58,7 @@ def environment() -> dict[str, str]:
 
 
 def built_for() -> dict[str, str]:
-    """What machine code that is compiled by this process can be used with, on a processor of its level."""
+    """The environment in which machine code compiled by this process can be used, on a processor of its level."""
     return {**environment(), "sources": f"sources {source_digest().hex()[:16]}"}
 
 
@@ -82,7 +82,7 @@ def explain_absence(features: str) -> None:
 
 @lru_cache(maxsize=1)
 def _search(features: str) -> Brought | str:
-    """What `brought` finds, or else what stands against its use; an empty string if the wheel brings nothing."""
+    """The result of `brought`, or else the reason against its use; an empty string if the wheel brings nothing."""
     try:
         built = json.loads((FOLDER / BUILT_FOR).read_text("utf8"))
     except OSError:

@@ -36,7 +36,7 @@ PART_TYPES = {"indices": (np.uint8,), "values": (np.uint8,), "scales": (np.float
 """The arrays of one sparse vector in a model file, and their possible types."""
 
 MASKED_TYPES = {**PART_TYPES, "values": (np.float32, np.uint8)}
-"""Those of a vector that `pack_masked` has packed."""
+"""The types of arrays of a vector that `pack_masked` has packed."""
 
 _BITS = 0
 """In place of the size of a number: the packed indices are bits."""

@@ -75,7 +75,7 @@ class Batch(Protocol):
     """Docs as the structured model has encoded them, with their gold annotation, for its data set."""
 
     def take(self, docs: list[int]) -> "Self":
-        """The same batch with these Docs only."""
+        """The batch with these Docs only."""
 
     def digests(self) -> list[bytes]:
         """DIGEST_SIZE bytes for each Doc, equal for equal input and annotation."""

@@ -224,9 +224,10 @@ class SsvmPipe(TrainablePipe):
             if is_placeholder(examples):
                 learning.begin(given or [])
             else:
-                learning.prepare(numbered(examples), given)
+                by_number = numbered(examples)
+                learning.prepare(by_number, given)
                 if nlp is not None and self._is_first(nlp):
-                    references = [example.reference for example in numbered(examples).values()]
+                    references = [example.reference for example in by_number.values()]
                     learning.warn(complaints.tokenizer(nlp, references))
         self._take_over(learning)
 

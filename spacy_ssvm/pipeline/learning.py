@@ -245,7 +245,7 @@ class Learning:
 
     def _check_corrected(self, examples: Sequence[Example]) -> None:
         """Warn where an update of these examples has not made them right: always if it was one, else once."""
-        training, parts = self.trained.training, self.trained.codec
+        training, codec = self.trained.training, self.trained.codec
         if not examples or not isinstance(training, Training):
             return
         if len(examples) > 1:
@@ -262,7 +262,7 @@ class Learning:
         if reason is not None:
             try:
                 doc = self._annotated(example.predicted)
-                mistakes = parts.parts.mistakes(Example(doc, example.reference))
+                mistakes = codec.parts.mistakes(Example(doc, example.reference))
             except ValueError as error:
                 self.warn(f"the update has not corrected its example, {quoted(example.predicted)}, because {error}")
             else:
@@ -282,9 +282,10 @@ class Learning:
 
     def problem(self) -> Problem:
         """All examples as every solver sees them, with unknown parts of gold structures completed."""
-        training = self._training("there is no problem to solve yet: call initialize first")
+        complaint = "there is no problem to solve yet: call initialize first"
+        training = self._training(complaint)
         if not len(training):
-            raise ValueError(f"[{self.trained.codec.name}] there is no problem to solve yet: call initialize first")
+            raise ValueError(f"[{self.trained.codec.name}] {complaint}")
         if is_incomplete(training.data):
             training.data.complete(None, training.weights())
         return training.problem_by_row()

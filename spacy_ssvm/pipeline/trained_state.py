@@ -79,7 +79,7 @@ class TrainedState:
         return replace(untrained, record=self.record)
 
     def with_codec(self, codec: Codec) -> "TrainedState":
-        """The same with another codec."""
+        """The state with another codec."""
         if codec is self.codec:
             return self
         if codec.space.labels != self.codec.space.labels:
@@ -90,7 +90,7 @@ class TrainedState:
         return replace(self, codec=codec, structured=structured)
 
     def with_settings(self, settings: Settings) -> "TrainedState":
-        """The same with other settings."""
+        """The state with other settings."""
         structured = copy(self.structured)
         structured.settings = settings
         return replace(self, settings=settings, structured=structured)
@@ -103,7 +103,7 @@ class TrainedState:
         return self.structured.predictor(self._as_saved())
 
     def without_predictor(self) -> "TrainedState":
-        """The same; weights of a predictor would take memory while the solver learns, and are void after that."""
+        """The state without a predictor, whose weights take memory while the solver learns, and are void afterwards."""
         return replace(self)
 
     def are_any(self) -> bool:
@@ -211,14 +211,14 @@ class TrainedState:
         return replace(self, training=self._training(self.solver.seeded(self.seed), data, weights))
 
     def with_record(self, record: TrainingRecord) -> "TrainedState":
-        """The same with another record, and with the same predictor."""
+        """The state with another record, and with the present predictor."""
         changed = replace(self, record=record)
         if "predictor" in vars(self):
             vars(changed)["predictor"] = self.predictor
         return changed
 
     def with_annotation_of(self, docs: Sequence[Doc]) -> "TrainedState":
-        """The same, with a record of which annotation the features have to learn from: that of these Docs, too."""
+        """The state with a record that names the annotation of these Docs, too, among what the features learn from."""
         known = self.record.reads
         reads = tuple(
             name
@@ -228,7 +228,7 @@ class TrainedState:
         return replace(self, record=replace(self.record, reads=reads))
 
     def set_up(self, settings: Mapping[str, Any]) -> "TrainedState":
-        """The same, set up by [training] of a config."""
+        """The state with the seed and the parts of batches that the block [training] of a config sets."""
         seed = self.seed if self.solver.seed is not None else settings.get("seed") or 0
         return replace(self, gets_parts=(settings.get("accumulate_gradient") or 1) > 1, seed=seed)
 

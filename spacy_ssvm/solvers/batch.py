@@ -34,7 +34,7 @@ class BatchEpoch:
         self._visited[:] = False
 
     def new(self, examples: np.ndarray) -> np.ndarray:
-        """Those of these examples, int64, that have not been visited yet, each once; they are from now on."""
+        """Mark these examples, int64, as visited; returns those that were not visited before, each once."""
         first_places = np.sort(np.unique(examples, return_index=True)[1])
         new = examples[first_places]
         new = new[~self._visited[new]]

@@ -1,4 +1,4 @@
-"""What the parameters of all solvers share, and of families of them; each solver's own are in its file."""
+"""Base classes of the parameters of all solvers, and of families of solvers; each solver's own are in its file."""
 
 import math
 from abc import ABC, abstractmethod

@@ -85,7 +85,7 @@ class Corrections(NamedTuple):
 
 
 EQUAL_RATES = Corrections()
-"""Of problems that say nothing about corrections."""
+"""Corrections of problems that say nothing about them: all rates are equal."""
 
 
 class Extent(NamedTuple):

@@ -49,11 +49,11 @@ class ReadExamples:
         return cls(examples, annotation, gold)
 
     def annotated(self) -> "ReadExamples":
-        """The same, with the gold annotation of examples that have anything to learn, or are known."""
+        """Keep the gold annotation of examples that have anything to learn, or that are known."""
         return replace(self, gold={n: gold for n, gold in self.gold.items() if gold is None or gold.is_annotated})
 
     def with_gold_of_known(self, codec: GoldReader) -> "ReadExamples":
-        """The same, with the gold annotation of known examples, too."""
+        """Add the gold annotation of the known examples."""
         gold = {n: codec.gold(self.examples[n]) if gold is None else gold for n, gold in self.gold.items()}
         return replace(self, gold=gold)
 

@@ -21,7 +21,7 @@ _FASTEST = 1
 _ARRAY = "\0array"
 """The key, which no state has, of an array's type and shape in place of the array."""
 _BEGIN = struct.Struct("<IQ")
-"""Of a file of parts: the checksum of the rest, and the bytes that come before the arrays."""
+"""The head of a file of parts: the checksum of the rest, and the number of bytes before the arrays."""
 
 
 def pack(state: dict[str, Any]) -> bytes:

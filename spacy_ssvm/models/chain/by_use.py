@@ -58,7 +58,7 @@ class WeightsByUse:
         return problem_by_use(chains._replace(layout=WeightLayout(self._numbering), decoder=self._decoder), extent)
 
     def without_chains(self) -> "WeightsByUse":
-        """The same numbering, for other chains."""
+        """The numbering, for other chains."""
         return WeightsByUse(self._n_labels, self._numbering, self._decoder)
 
     def non_zeros(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

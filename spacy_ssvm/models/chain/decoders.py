@@ -20,7 +20,7 @@ from .numbering import NO_STEPS, StepNumbering
 
 
 class Decoder(NamedTuple):
-    """What decoding reads, besides scores of tokens.
+    """The data that decoding reads besides scores of tokens.
 
     alone: whether there are no transitions: each token is labelled by itself.
     allowed: where labels are left out, those whose scores are read; else empty. used: the places of the weights of

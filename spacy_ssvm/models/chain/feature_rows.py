@@ -73,7 +73,7 @@ class FeatureRows:
         return 0 if self._table is None else int(self._table.counts[1])
 
     def without_tokens(self) -> "FeatureRows":
-        """The same rows, of which none occurs yet."""
+        """The rows with counts of zero."""
         rows = copy(self)
         rows.count_anew()
         return rows

@@ -51,7 +51,7 @@ def _label(columns, program, table, tokens, chains, shared, labels):
 
 @dataclass(frozen=True)
 class Labeller:
-    """What labels and scores tokens by fixed weights.
+    """Labels and scores tokens by fixed weights.
 
     program: templates. table: of their features. layout, decoder: with the weights. constraints: the usual ones; others
     are these with further kinds of tokens. sums: of further templates, which read one word type each; None if there are

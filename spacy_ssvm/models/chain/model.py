@@ -157,7 +157,7 @@ class ChainModel:
         return ChainSet(rows, constraints, seen_labels, of_tokens, by_use)
 
     def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> SeenLabels | None:
-        """Those of a first pass with these weights. notes: of `SeenLabels.notes`."""
+        """The labels of a first pass with these weights. notes: of `SeenLabels.notes`."""
         return None if weights is None else SeenLabels.resumed(self._first_pass(weights), notes)
 
     def _first_pass(self, weights: ChainWeights) -> LabelFirstPass:

@@ -16,7 +16,7 @@ test: $(VENV)/installed
 
 smoke: $(VENV)/installed
 	$(BIN)/pip install --quiet "$(PACKAGE)[benchmarks]"
-	$(BIN)/pytest -m slow tests/test_benchmarks.py
+	$(BIN)/pytest -m slow tests/projects/test_benchmarks.py
 
 lint: $(VENV)/installed
 	$(BIN)/pip install --quiet "$(PACKAGE)[lint]"

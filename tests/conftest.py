@@ -20,7 +20,7 @@ LONGEST = (
     "kernels/test_components.py",
     "solvers/test_loss_family.py",
     "pipeline/test_solver_family.py",
-    "test_benchmarks.py",
+    "projects/test_benchmarks.py",
     "pipeline/test_commands.py",
     "pipeline/test_parser.py",
     "pipeline/test_update.py",
@@ -32,9 +32,9 @@ LONGEST = (
     "solvers/test_sap_variants.py",
     "pipeline/test_solver_state.py",
     "pipeline/test_unreadable.py",
-    "pipeline/test_confidence.py",
+    "inspect/test_confidence.py",
     "solvers/test_lbfgs.py",
-    "test_quickstart.py",
+    "projects/test_quickstart.py",
 )
 """Files that go first, so that no worker is left with one of them at the end; the first two share few kernels."""
 
@@ -46,6 +46,10 @@ settings.load_profile("unhurried")
 # Most of the time that spaCy takes for a toy pipeline goes into reading the list of entry points again for each name,
 # and into the smileys that its tokenizer is not to split.
 Registry._get_entry_points = cache(Registry._get_entry_points)
+
+
+# Behind the installed package, which is what is tested: for `tools`.
+sys.path.append(str(Path(__file__).parents[1]))
 
 
 class _NoExceptions(MultiLanguage.Defaults):

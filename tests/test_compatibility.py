@@ -4,7 +4,7 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from .compatibility import DATA, PIPELINES, SENTENCES, check, document, predictions, write
+from tools.compatibility import DATA, PIPELINES, SENTENCES, check, document, predictions, write
 
 VERSIONS = sorted(path for path in DATA.iterdir() if path.is_dir())
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -61,7 +61,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
 SOLVERS = sorted(ssvm_solvers.get_all())
 NOT_RUN = {
-    "make quickstart": "CI does, and tests/test_quickstart.py",
+    "make quickstart": "CI does, and tests/projects/test_quickstart.py",
     "make test": "this is a part of it",
     'pip install "spacy-ssvm[lookups]"': "the environment stays as it is",
     "python3 -m venv .venv": "CI installs into a fresh environment",
@@ -69,8 +69,8 @@ NOT_RUN = {
     '.venv/bin/pip install ".[lbfgs]"': "CI installs into a fresh environment",
     "python -m spacy package output/model-best output --name treebank --version 1.0.0 --build wheel": "slow",
     "python -m pip install output/*/dist/*.whl": "the environment stays as it is",
-    "python -m spacy project run all projects/ud --vars.treebanks /data/UD_Irish-IDT": "tests/test_ud_project.py",
-    "python -m spacy project run package projects/ud": "tests/test_ud_project.py does, as a slow test",
+    "python -m spacy project run all projects/ud --vars.treebanks /data/UD_Irish-IDT": "projects/test_ud_project.py",
+    "python -m spacy project run package projects/ud": "tests/projects/test_ud_project.py does, as a slow test",
     "python -m pip install projects/ud/packages/*.whl": "the environment stays as it is",
     "ray start --head": "needs a cluster",
     "ray start --address 10.0.0.1:6379": "needs a cluster",
@@ -84,8 +84,8 @@ NOT_RUN = {
     "python -m spacy ssvm train config.cfg -o output --workers 2 --paths.train train.spacy --paths.dev dev.spacy": (
         "tests/distributed/test_training.py, where Ray is installed"
     ),
-    "python -m spacy ssvm warmup": "tests/test_cli.py does, as a slow test",
-    "python projects/recommender/serve.py output/model-best output/corrected --port 9090": "tests/test_recommender.py",
+    "python -m spacy ssvm warmup": "tests/cli/test_app.py does, as a slow test",
+    "python projects/recommender/serve.py output/model-best output/corrected --port 9090": "test_recommender.py",
 }
 """Commands that are shown and not run here, and why."""
 FILES = {

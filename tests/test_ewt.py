@@ -1,36 +1,11 @@
 """On real text: a slice of the English Web Treebank, from the folder that SPACY_SSVM_DATA names."""
 
-import os
-from functools import cache
-from pathlib import Path
-
 import pytest
 import spacy
-from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.converters import conllu_to_docs
 
-DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[2] / "shared" / "data"))
-EWT = DATA / "ud_english_ewt"
-needs_ewt = pytest.mark.skipif(not EWT.is_dir(), reason=f"no English Web Treebank in {EWT}: set SPACY_SSVM_DATA")
-
-
-def sentences(part: str) -> list[str]:
-    return (EWT / f"en_ewt-ud-{part}.conllu").read_text(encoding="utf8").strip().split("\n\n")
-
-
-@cache
-def tagged(part: str, number: int) -> list[tuple[list[str], list[str]]]:
-    """Words and tags of the first sentences."""
-    docs = conllu_to_docs("\n\n".join(sentences(part)[:number]), n_sents=1, no_print=True)
-    return [([t.text for t in doc], [t.tag_ for t in doc]) for doc in docs]
-
-
-def examples(nlp, part: str, number: int) -> list[Example]:
-    return [
-        Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, tags=tags))
-        for words, tags in tagged(part, number)
-    ]
+from .corpora import examples, needs_ewt, sentences
 
 
 @needs_ewt

@@ -1,8 +1,8 @@
-"""spaCy's own tests on our components: see `spacy_suite`."""
+"""spaCy's own tests on our components: see `tools.spacy_suite`."""
 
 import pytest
 
-from . import spacy_suite
+from tools import spacy_suite
 
 QUICK = [
     "pipeline/test_senter.py",

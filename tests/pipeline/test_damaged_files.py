@@ -13,9 +13,9 @@ import srsly
 from spacy_ssvm import files
 from spacy_ssvm.files import replace_files
 from spacy_ssvm.models.store import DamagedModel
+from tools.fuzzing import Fuzzer
 
 from .components import LABELS, every, learnt, sequences
-from .fuzzing import Fuzzer
 from .toy import EXAMPLES, annotations, blank, train, trained, weights
 
 

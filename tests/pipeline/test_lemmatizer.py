@@ -1,9 +1,7 @@
 """`ssvm_lemmatizer` and what it is made of: edit scripts, lexicon, known lemmas."""
 
-import os
 import pickle
 from collections import Counter
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -28,7 +26,7 @@ from spacy_ssvm.pipeline.lemmas.lemma_lexicon import (
     unpack_lexicon,
 )
 
-from ..test_ewt import needs_ewt, sentences
+from ..corpora import DATA, needs_ewt, sentences
 from .components import learnt
 from .toy import LANG, LEMMATISED, blank, doc, lemmatizer_examples, teach, train
 
@@ -65,7 +63,7 @@ def test_other_texts_are_no_scripts(text):
 
 @pytest.mark.parametrize("name", ["ud_english_ewt/en_ewt", "ud-2.5/tr_imst", "ud-2.5/got_proiel", "ud-2.5/ga_idt"])
 def test_scripts_give_the_lemmas_of_a_treebank_back(name):
-    path = Path(os.environ.get("SPACY_SSVM_DATA", "")) / f"{name}-ud-dev.conllu"
+    path = DATA / f"{name}-ud-dev.conllu"
     if not path.exists():
         pytest.skip("no data")
     rows = [line.split("\t") for line in path.read_text(encoding="utf8").splitlines() if line.count("\t") == 9]

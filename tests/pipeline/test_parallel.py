@@ -138,7 +138,7 @@ def test_every_module_imports_without_a_warning():
 
 def soaked(*arguments: str | int) -> list[float]:
     """Megabytes of a process of its own, as `soak.py` measures them, after half of its tokens and later."""
-    command = [sys.executable, "-W", "ignore", "-m", "tests.pipeline.soak", *map(str, arguments)]
+    command = [sys.executable, "-W", "ignore", "-m", "tools.soak", *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert not result.returncode, result.stderr
     curve = [float(size) for size in result.stdout.split()]

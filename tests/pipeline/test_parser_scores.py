@@ -1,8 +1,6 @@
 """The parser's scorer, against a plain reading of CoNLL-U and against spaCy's own."""
 
-import os
 import random
-from pathlib import Path
 
 import pytest
 import spacy
@@ -15,8 +13,8 @@ from spacy.training.converters import conllu_to_docs
 
 from spacy_ssvm.pipeline.parser_scores import make_parser_scorer, parser_score
 
-DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
-EWT = DATA / "ud_english_ewt" / "en_ewt-ud-dev.conllu"
+from ..corpora import needs_ewt, sentences
+
 VOCAB = spacy.blank("en").vocab
 LABELS = ("ROOT", "nsubj", "nsubj:pass", "NSUBJ", "punct", "p", "obl:tmod")
 
@@ -170,12 +168,12 @@ def test_whitespace_is_no_word():
     assert score((attached_to_space, doc(["Go", "now"], [0, 1], ["ROOT", "advmod"])))["uas"] == 0.5
 
 
-@pytest.mark.skipif(not EWT.is_file(), reason=f"no English Web Treebank in {DATA}: set SPACY_SSVM_DATA")
+@needs_ewt
 def test_real_text():
     """300 sentences with a fifth of their heads and labels replaced, in the file and in spaCy's Docs alike."""
     rng = random.Random(0)
     gold, system, examples = [], [], []
-    for sentence in EWT.read_text(encoding="utf8").strip().split("\n\n")[:300]:
+    for sentence in sentences("dev")[:300]:
         lines = [line.split("\t") for line in sentence.split("\n") if not line.startswith("#")]
         lines = [line for line in lines if line[0].isdigit()]
         (reference,) = conllu_to_docs(sentence + "\n", n_sents=1, no_print=True)

@@ -15,7 +15,7 @@ from spacy_ssvm.solvers.one_slack import OneSlack
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
 
-from ..test_ewt import EWT, needs_ewt
+from ..corpora import EWT, needs_ewt
 
 TEMPLATES = ["lower[0]", "lower[-1]", "lower[1]", "suffix3[0]", "suffix2[0]", "shape[0]"]
 SENTENCES = 300

@@ -1,7 +1,6 @@
 """L-BFGS: certificates by definition, and the optimum against SciPy, CRFsuite and scikit-learn."""
 
 import math
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -18,13 +17,11 @@ from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
+from ..corpora import EWT, needs_ewt
 from ..models.tree.enumeration import tree_problem
 from ..problems import halves, random_problem, single_tokens
 from .family_reference import PROBLEMS, family, family_of, problem_of
 from .running import epochs
-
-DATA = Path(os.environ.get("SPACY_SSVM_DATA", Path(__file__).parents[3] / "shared" / "data"))
-EWT = DATA / "ud_english_ewt"
 
 MEMBERS = [(1.0, 0.0), (1.0, 1.0), (4.0, 0.5)]
 
@@ -206,7 +203,7 @@ def sentences(number):
     return found
 
 
-@pytest.mark.skipif(not EWT.is_dir(), reason=f"no English Web Treebank in {EWT}: set SPACY_SSVM_DATA")
+@needs_ewt
 def test_crfsuites_optimum():
     """Its objective Σ −log P + c₂‖w‖² with c₂ = 1/(2C) is ours over C, at β = 1 and γ = 0."""
     pycrfsuite = pytest.importorskip("pycrfsuite")

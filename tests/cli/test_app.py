@@ -1,0 +1,499 @@
+"""`spacy ssvm …`, as a user calls it."""
+
+import gzip
+import importlib
+import subprocess
+import sys
+import warnings
+
+import pytest
+import spacy
+import srsly
+from spacy.tokens import Doc, DocBin, Token
+from spacy.training import Example
+from typer.testing import CliRunner
+
+from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.corpus.reader import create_corpus
+from spacy_ssvm.registry import ssvm_solvers
+
+from ..kernels.processes import PREDICTION, TRAINING, run
+
+TEXTS = [
+    ("the old dog sees a cat", "D A N V D N"),
+    ("a cat sleeps", "D N V"),
+    ("old cats see the dog", "A N V D N"),
+    ("the dog barks at a bird", "D N V P D N"),
+]
+
+
+def chunks(tags):
+    """Noun phrases as entities: what only the given tags can tell of unknown words."""
+    entities, inside = [], False
+    for tag in tags:
+        noun_phrase = tag in "DAN"
+        entities.append(("I-NP" if inside and tag != "D" else "B-NP") if noun_phrase else "O")
+        inside = noun_phrase
+    return entities
+
+
+def docs(vocab, texts):
+    return [
+        Doc(vocab, words=text.split(), tags=tags.split(), ents=chunks(tags.split()), sent_starts=[True] + [False] * k)
+        for text, tags in texts
+        for k in [len(tags.split()) - 1]
+    ]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "dev.spacy"
+    unseen = [("ze grumpf wug zibs o kel", "D A N V D N"), ("o wug zibs", "D N V")]
+    DocBin(docs=docs(spacy.blank("en").vocab, unseen)).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory, corpus):
+    """A chunker that reads tags and nothing else, with a corpus of given tags in its config."""
+    features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["bias", "tag[-1]", "tag[0]", "tag[1]"]}
+    nlp = spacy.blank("en")
+    model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
+    nlp.add_pipe("ssvm_ner", config={"model": model})
+    examples = []
+    for reference in docs(nlp.vocab, TEXTS):
+        words = [token.text for token in reference]
+        predicted = Doc(nlp.vocab, words=words, tags=[token.tag_ for token in reference])
+        examples.append(Example(predicted, reference))
+    nlp.initialize(lambda: examples)
+    for _ in range(10):
+        nlp.update(examples)
+    path = tmp_path_factory.mktemp("pipeline")
+    nlp.to_disk(path / "plain")
+    reader = {"@readers": "spacy-ssvm.Corpus.v1", "path": "${paths.dev}"}
+    nlp.config["corpora"] = {
+        "train": {**reader, "columns": ["tag"], "gold_preproc": False},
+        "dev": {**reader, "columns": "${corpora.train.columns}", "gold_preproc": "${corpora.train.gold_preproc}"},
+    }
+    nlp.to_disk(path / "with_corpus")
+    return path
+
+
+def call(*arguments):
+    return CliRunner().invoke(ssvm, [str(argument) for argument in arguments])
+
+
+def scores(tmp_path, *arguments):
+    result = call("evaluate", *arguments, "--output", tmp_path / "scores.json")
+    assert result.exit_code == 0, result.output
+    return srsly.read_json(tmp_path / "scores.json"), result.output
+
+
+@pytest.mark.parametrize("command", ["debug-data", "tune", "train"])
+@pytest.mark.parametrize(
+    "pasted, said",
+    [
+        ("[training]\nmax_epochs = 3\n", "[training] is given a second time"),
+        (
+            "[initialize.components.tagger]\nx = 1\nx = 2\n",
+            "x of [initialize.components.tagger] is given a second time",
+        ),
+    ],
+)
+def test_what_is_pasted_twice_into_a_config_is_named_with_its_line(command, pasted, said, tmp_path):
+    path = tmp_path / "config.cfg"
+    assert call("init-config", path, "--pipeline", "tagger").exit_code == 0
+    text = f"{path.read_text()}\n\n{pasted}"
+    path.write_text(text)
+    output = {"debug-data": [], "tune": [tmp_path / "out.cfg"], "train": ["--output", tmp_path]}[command]
+    result = call(command, path, *output, "--paths.train", "x", "--paths.dev", "x")
+    line = len(text.splitlines()) - (0 if "x = 2" in pasted else 1)
+    assert result.exit_code == 1
+    assert f"config.cfg, line {line}: {said}".replace(" ", "") in "".join(result.output.split())
+
+
+def test_given_columns_reach_the_components(pipeline, corpus, tmp_path):
+    without, _ = scores(tmp_path, pipeline / "plain", corpus)
+    given, output = scores(tmp_path, pipeline / "plain", corpus, "--column", "tag")
+    assert given["ents_f"] == given["ents_p"] == given["ents_r"] == 1.0
+    assert without["ents_f"] < 1.0
+    assert "NER F" in output and "100.00" in output and "NP" in output
+
+
+def test_spans_are_scored_under_any_key(pipeline, corpus, tmp_path):
+    overrides = {"components.ssvm_ner.spans_key": "possible_ones", "components.ssvm_ner.threshold": 0.0}
+    spacy.load(pipeline / "with_corpus", config=overrides).to_disk(tmp_path / "model")
+    found, output = scores(tmp_path, tmp_path / "model", corpus)
+    assert f"SPANS possible_ones R   {100 * found['spans_possible_ones_r']:.2f}" in output
+    assert "SPANS possible_ones (per type)" in output
+    report = tmp_path / "page.html"
+    assert call("report", tmp_path / "model", corpus, report).exit_code == 0
+    assert "SPANS possible_ones R" in report.read_text("utf8") and "doc.spans[" in report.read_text("utf8")
+
+
+def test_reader_is_set_up_as_in_the_pipelines_own_config(pipeline, corpus, tmp_path):
+    """Variables in that config included, as `spacy train` keeps them."""
+    found, _ = scores(tmp_path, pipeline / "with_corpus", corpus)
+    assert found["ents_f"] == 1.0
+
+
+def test_scores_are_spacys(pipeline, corpus, tmp_path):
+    found, _ = scores(tmp_path, pipeline / "plain", corpus, "-k", "tag", "--gold-preproc")
+    nlp = spacy.load(pipeline / "plain")
+    expected = nlp.evaluate(list(create_corpus(corpus, columns=["tag"], gold_preproc=True)(nlp)))
+    del found["speed"], expected["speed"]
+    assert found == expected
+
+
+def test_spacys_own_evaluation_sees_no_columns(pipeline, corpus, tmp_path):
+    """What this command is there for."""
+    from spacy.cli.evaluate import evaluate
+
+    without, _ = scores(tmp_path, pipeline / "plain", corpus)
+    assert evaluate(str(pipeline / "plain"), corpus)["ents_f"] == pytest.approx(without["ents_f"])
+
+
+def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
+    nothing = tmp_path / "none.spacy"
+    assert call("evaluate", pipeline / "plain", nothing).exit_code == 2
+    DocBin(docs=[]).to_disk(nothing)
+    empty = call("evaluate", pipeline / "plain", nothing)
+    assert empty.exit_code == 1 and "No documents" in empty.output
+    (tmp_path / "words.tsv").write_text("Dogs\tN\n")
+    (tmp_path / "words.spacy").write_text("Dogs\tN\n")
+    DocBin(docs=docs(spacy.blank("en").vocab, TEXTS)).to_disk(tmp_path / "good.spacy")
+    (tmp_path / "half.spacy").write_bytes((tmp_path / "good.spacy").read_bytes()[:100])
+    spacy.blank("en").to_disk(tmp_path / "damaged")
+    (tmp_path / "damaged" / "meta.json").write_text("{")
+    for arguments, message in (
+        ([pipeline / "plain", corpus, "--column", "shape"], "columns names ['shape']; it can name"),
+        ([pipeline / "plain", tmp_path / "words.tsv"], "a .spacy or .conllu file: convert .conll, .iob, .tsv or"),
+        ([pipeline / "plain", tmp_path / "words.spacy"], "words.spacy"),
+        ([pipeline / "plain", tmp_path / "half.spacy"], "half.spacy"),
+        ([tmp_path / "none", corpus], "cannot be loaded"),
+        ([tmp_path / "damaged", corpus], "cannot be loaded"),
+    ):
+        result = call("evaluate", *arguments)
+        assert result.exit_code == 1 and isinstance(result.exception, SystemExit), result.exception
+        assert message in " ".join(result.output.split())
+
+
+def test_scores_that_cannot_be_saved_are_explained(pipeline, corpus, tmp_path):
+    result = call("evaluate", pipeline / "plain", corpus, "--output", tmp_path)
+    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
+    assert "The scores cannot be saved" in result.output and "NER F" in result.output
+
+
+def test_compress_writes_a_smaller_pipeline_that_works_alike(pipeline, corpus, tmp_path):
+    before, _ = scores(tmp_path, pipeline / "with_corpus", corpus)
+    result = call(
+        "compress", pipeline / "with_corpus", tmp_path / "small", "--weight-dtype", "float16", "--keep-fraction", 0.9
+    )
+    assert result.exit_code == 0, result.output
+    files = [folder / "ssvm_ner" / "model" for folder in (pipeline / "with_corpus", tmp_path / "small")]
+    assert files[1].stat().st_size < files[0].stat().st_size
+    assert "ssvm_ner" in result.output
+    after, _ = scores(tmp_path, tmp_path / "small", corpus)
+    assert after["ents_f"] == before["ents_f"] == 1.0
+    settings = spacy.load(tmp_path / "small").get_pipe_config("ssvm_ner")
+    assert (settings["weight_dtype"], settings["keep_fraction"]) == ("float16", 0.9)
+
+
+def test_what_cannot_be_compressed_is_explained(pipeline, tmp_path):
+    plain = pipeline / "plain"
+    assert "keep_fraction must be above 0" in call("compress", plain, tmp_path / "out", "--keep-fraction", 0).output
+    assert "weight_dtype must be one of" in call("compress", plain, tmp_path / "out", "--weight-dtype", "int4").output
+    assert call("compress", plain, tmp_path / "out").exit_code == 0
+    again = call("compress", tmp_path / "out", tmp_path / "again")
+    assert again.exit_code == 1 and "compressed already" in again.output
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    nothing = call("compress", tmp_path / "blank", tmp_path / "again")
+    assert nothing.exit_code == 1 and "no component" in nothing.output
+    assert not (tmp_path / "again").exists()
+
+
+def test_compressing_a_calibrated_pipeline_says_what_is_lost(pipeline, mistaken, tmp_path):
+    assert call("calibrate", pipeline / "with_corpus", mistaken, tmp_path / "calibrated").exit_code == 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call("compress", tmp_path / "calibrated", tmp_path / "small")
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.output.split())
+    assert f"ssvm_ner is calibrated, which compressed weights make void: calibrate {tmp_path / 'small'} again" in said
+    assert not [str(warning.message) for warning in caught if "calibrat" in str(warning.message)]
+    assert not spacy.load(tmp_path / "small").get_pipe("ssvm_ner").has_probabilities
+    assert spacy.load(tmp_path / "calibrated").get_pipe("ssvm_ner").has_probabilities
+    unchanged = call("compress", tmp_path / "calibrated", tmp_path / "same", "--weight-dtype", "float32")
+    assert unchanged.exit_code == 0 and "void" not in unchanged.output
+    assert spacy.load(tmp_path / "same").get_pipe("ssvm_ner").has_probabilities
+    assert call("calibrate", tmp_path / "small", mistaken, tmp_path / "again").exit_code == 0
+    assert spacy.load(tmp_path / "again").get_pipe("ssvm_ner").has_probabilities
+
+
+def test_a_pipeline_is_not_saved_over_itself(pipeline, mistaken, tmp_path, monkeypatch):
+    """Rounded weights in place of the only exact ones could not be undone."""
+    spacy.load(pipeline / "with_corpus").to_disk(tmp_path / "model")
+    before = (tmp_path / "model" / "ssvm_ner" / "model").read_bytes()
+    (tmp_path / "link").symlink_to(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["compress", "model", tmp_path / "link"], ["calibrate", tmp_path / "model", mistaken, "model/"]):
+        result = call(*arguments)
+        assert result.exit_code == 1 and "itself: name another folder" in " ".join(result.output.split())
+    assert (tmp_path / "model" / "ssvm_ner" / "model").read_bytes() == before
+    assert not spacy.load(tmp_path / "model").get_pipe("ssvm_ner").has_probabilities
+
+
+def test_compress_takes_code_and_disabled_components(tmp_path):
+    """The code registers the extension that a feature reads; what is disabled is saved, too."""
+    (tmp_path / "code.py").write_text(
+        "from spacy.tokens import Token\nToken.set_extension('n_of_test', getter=lambda t: len(t.text), force=True)\n"
+    )
+    Token.set_extension("n_of_test", getter=lambda token: len(token.text))
+    features = {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["_.n_of_test[0]"]}
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_ner", config={"model": {"@architectures": "spacy-ssvm.Chain.v1", "features": features}})
+    examples = [Example(Doc(nlp.vocab, [t.text for t in doc]), doc) for doc in docs(nlp.vocab, TEXTS)]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    nlp.disable_pipe("ssvm_ner")
+    nlp.to_disk(tmp_path / "model")
+    Token.remove_extension("n_of_test")
+    result = call("compress", tmp_path / "model", tmp_path / "small", "--code", tmp_path / "code.py")
+    assert result.exit_code == 0 and Token.has_extension("n_of_test"), result.output
+    files = [tmp_path / folder / "ssvm_ner" / "model" for folder in ("model", "small")]
+    assert files[0].read_bytes() != files[1].read_bytes()
+    Token.remove_extension("n_of_test")
+
+
+def test_a_folder_that_cannot_be_written_is_explained(pipeline, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = call("compress", pipeline / "plain", tmp_path / "file" / "out")
+    assert result.exit_code == 1 and "file" in result.output and isinstance(result.exception, SystemExit)
+
+
+def test_all_commands_extend_spacys():
+    result = subprocess.run(
+        [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    commands = [
+        "apply",
+        "calibrate",
+        "cluster",
+        "compress",
+        "debug-data",
+        "evaluate",
+        "init-config",
+        "report",
+        "suggest",
+        "tune",
+        "warmup",
+    ]
+    assert all(command in result.stdout for command in commands)
+
+
+def test_warmup_refuses_an_unknown_solver():
+    result = call("warmup", "--solver", "dcd,nonsense")
+    assert result.exit_code == 1 and "there is no solver nonsense" in " ".join(result.output.split())
+
+
+def test_warmup_leaves_out_solvers_whose_package_is_not_installed(monkeypatch):
+    def solvers():
+        return {block["@ssvm_solvers"] for name in ssvm_solvers.get_all() for block in warmup._blocks(name, True)}
+
+    warmup = importlib.import_module("spacy_ssvm.cli.warmup")
+    monkeypatch.setattr(warmup, "find_spec", lambda package: object())
+    everything = solvers()
+    monkeypatch.setattr(warmup, "find_spec", lambda package: None)
+    assert everything == set(ssvm_solvers.get_all()) and everything - solvers() == {"spacy-ssvm.LBFGS.v1"}
+
+
+@pytest.mark.slow
+def test_warmup_compiles_less_for_one_solver(tmp_path, monkeypatch):
+    """Nothing that components with this solver need is missing, and the kernels of other solvers are."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    command = [sys.executable, "-m", "spacy", "ssvm", "warmup", "--solver", "dcd"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    stored = {path.name.partition("-outer-")[0] for path in tmp_path.glob("*/*-outer-*")}
+    assert "spacy_ssvm.solvers.dcd._oracle_pass" in stored and "spacy_ssvm.solvers.sap._visit" not in stored
+    assert run(f"{TRAINING}{PREDICTION}", NUMBA_CACHE_DIR=str(tmp_path)).misses == 0
+
+
+@pytest.mark.slow
+def test_warmup_compiles_everything_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    outputs = []
+    for _ in range(2):
+        result = subprocess.run(
+            [sys.executable, "-m", "spacy", "ssvm", "warmup"], capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 0, result.stderr
+        outputs.append(result.stdout)
+    stored = len(list(tmp_path.glob("*/*.nbc")))
+    assert f"Compiled {stored:,} kernels" in outputs[0] and "No kernel was left to compile" in outputs[1]
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory):
+    """What the pipeline of the fixture above is wrong about in part."""
+    path = tmp_path_factory.mktemp("mistaken") / "dev.spacy"
+    found = docs(spacy.blank("en").vocab, TEXTS)
+    for doc, wrong in zip(found, (True, False, False, True)):
+        if wrong:
+            doc.set_ents([doc.ents[0]])
+    DocBin(docs=found).to_disk(path)
+    return path
+
+
+def test_calibrate_saves_a_pipeline_with_probabilities(pipeline, mistaken, corpus, tmp_path):
+    before = spacy.load(pipeline / "with_corpus")
+    arguments = pipeline / "with_corpus", mistaken, tmp_path / "out"
+    result = call(
+        "calibrate", *arguments, "--component", "ssvm_ner", "--diagram", tmp_path / "plots" / "reliability.svg"
+    )
+    assert result.exit_code == 0, result.output
+    assert "Fitted to 4 sequences" in result.output and "ECE" in result.output and "0.9 to 1.0" in result.output
+    output = " ".join(result.output.split())
+    assert "Before calibration the scores were margins" in output
+    assert "Probability Items before Mean before Right before Items after Mean after Right after" in output
+    assert "</svg>" in (tmp_path / "plots" / "reliability.svg").read_text()
+    wrong = call("calibrate", *arguments, "--diagram", tmp_path / "plot.nonsense")
+    assert wrong.exit_code == 1 and "nonsense" in wrong.output
+    assert spacy.load(tmp_path / "out").get_pipe("ssvm_ner").has_probabilities
+    nlp = spacy.load(tmp_path / "out")
+    pipe = nlp.get_pipe("ssvm_ner")
+    assert pipe.has_probabilities and not before.get_pipe("ssvm_ner").has_probabilities
+    # The corpus was read with its given tags, as the pipeline's own config says.
+    found = pipe.calibrate(create_corpus(mistaken, columns=["tag"])(nlp))
+    assert found.beta == spacy.load(tmp_path / "out").get_pipe("ssvm_ner").inverse_temperature
+    after, _ = scores(tmp_path, tmp_path / "out", mistaken)
+    expected, _ = scores(tmp_path, pipeline / "with_corpus", mistaken)
+    assert after["ents_f"] == expected["ents_f"]
+
+
+def test_what_cannot_be_calibrated_is_explained(pipeline, mistaken, corpus, tmp_path, monkeypatch):
+    plain, out, nothing = pipeline / "with_corpus", tmp_path / "out", tmp_path / "none.spacy"
+    DocBin(docs=[]).to_disk(nothing)
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for arguments, message in (
+        ([plain, mistaken, out, "--component", "tagger"], "has no spacy-ssvm component tagger"),
+        ([plain, corpus, out], "no β is the best one"),
+        ([plain, nothing, out], "there is nothing to calibrate it on"),
+        ([plain, mistaken, out, "--held-out", nothing], "there is nothing to measure the calibration on"),
+        ([tmp_path / "blank", mistaken, out], "has no component of spacy-ssvm"),
+    ):
+        result = call("calibrate", *arguments)
+        assert result.exit_code == 1 and message in " ".join(result.output.split()), result.output
+    assert not out.exists()
+    result = call("calibrate", plain, mistaken, out, "--diagram", tmp_path / "plot.svg")
+    assert result.exit_code == 1 and "needs matplotlib: pip install matplotlib" in " ".join(result.output.split())
+    assert spacy.load(out).get_pipe("ssvm_ner").has_probabilities
+
+
+UNSEEN = ["the dog barks", "o wug zibs a kel", "a cat sleeps", "o wug zibs a kel"]
+"""Texts of words that were seen in training and of others, and one of them twice."""
+
+
+@pytest.fixture(scope="module")
+def reader_of_words(tmp_path_factory):
+    """A pipeline of a tagger and a chunker."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ssvm_tagger")
+    nlp.add_pipe("ssvm_ner")
+    examples = [Example(Doc(nlp.vocab, [t.text for t in doc]), doc) for doc in docs(nlp.vocab, TEXTS)]
+    nlp.initialize(lambda: examples)
+    for _ in range(5):
+        nlp.update(examples)
+    path = tmp_path_factory.mktemp("words")
+    nlp.to_disk(path)
+    return path
+
+
+def suggested(*arguments):
+    result = call("suggest", *arguments)
+    assert result.exit_code == 0, result.output
+    return [srsly.json_loads(line) for line in result.output.splitlines()]
+
+
+def test_suggestions_of_each_kind_of_file(reader_of_words, tmp_path):
+    """In the order of the component's own ranking: what is new first, and its copy after it."""
+    nlp = spacy.load(reader_of_words)
+    ranking = list(nlp.get_pipe("ssvm_tagger").suggest(map(nlp.make_doc, UNSEEN)))
+    assert ranking[0].number == 1
+    (tmp_path / "texts.txt").write_text("\n\n".join(UNSEEN) + "\n", "utf8")
+    records = [{"text": text, "meta": {"id": k}} for k, text in enumerate(UNSEEN)]
+    srsly.write_jsonl(tmp_path / "texts.jsonl", records)
+    # Annotation would be a constraint, which leaves nothing to be unsure of.
+    tagged = [Doc(nlp.vocab, words=text.split(), tags=["N"] * len(text.split())) for text in UNSEEN]
+    DocBin(docs=[Doc(nlp.vocab), *tagged]).to_disk(tmp_path / "texts.spacy")
+    of_tagger = "--component", "ssvm_tagger"
+    for name, line in (("txt", lambda k: 2 * k + 1), ("jsonl", lambda k: k + 1), ("spacy", lambda k: k + 2)):
+        found = suggested(reader_of_words, tmp_path / f"texts.{name}", *of_tagger)
+        assert [record["line"] for record in found] == [line(k) for k, _ in ranking]
+        assert [record["score"] for record in found] == pytest.approx([score for _, score in ranking], abs=1e-4)
+        assert [record["text"].strip() for record in found] == [UNSEEN[k] for k, _ in ranking]
+        assert name != "jsonl" or [record["meta"]["id"] for record in found] == [k for k, _ in ranking]
+    ranked = suggested(reader_of_words, tmp_path / "texts.txt", *of_tagger)
+    (tmp_path / "windows.txt").write_bytes("\r\n\r\n".join(f"\ufeff{text}" for text in UNSEEN).encode())
+    for name in ("texts.txt", "texts.jsonl"):
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress((tmp_path / name).read_bytes()))
+        assert suggested(reader_of_words, tmp_path / f"{name}.gz", *of_tagger) == suggested(
+            reader_of_words, tmp_path / name, *of_tagger
+        )
+    assert suggested(reader_of_words, tmp_path / "windows.txt", *of_tagger) == ranked
+    with (tmp_path / "texts.jsonl").open("ab") as file:
+        file.write(b'{"text": "half \\ud800"}\n["a"]\n\xff\n')
+    with pytest.warns(UserWarning, match=r"3 lines of .* left out: texts.jsonl, line 5: .*line 6: .*line 7: "):
+        assert len(suggested(reader_of_words, tmp_path / "texts.jsonl", *of_tagger)) == 4
+    result = call(
+        "suggest", reader_of_words, tmp_path / "texts.txt", *of_tagger, "-k", 1, "-o", tmp_path / "new" / "out.jsonl"
+    )
+    assert result.exit_code == 0 and "Saved 1 suggestions out of 4 texts" in " ".join(result.output.split())
+    (first,) = srsly.read_jsonl(tmp_path / "new" / "out.jsonl")
+    assert first["text"] == UNSEEN[1]
+    assert suggested(reader_of_words, tmp_path / "new" / "out.jsonl", *of_tagger)[0] == {**first, "line": 1}
+
+
+def test_suggestions_are_made_after_the_components_before(pipeline, reader_of_words, tmp_path):
+    """The chunker of the first pipeline reads nothing but tags, which the tagger sets."""
+    nlp = spacy.load(pipeline / "plain")
+    nlp.add_pipe("ssvm_tagger", source=spacy.load(reader_of_words), before="ssvm_ner")
+    nlp.to_disk(tmp_path / "both")
+    (tmp_path / "texts.txt").write_text("\n".join(UNSEEN), "utf8")
+    with nlp.select_pipes(enable="ssvm_tagger"):
+        tagged = list(nlp.pipe(UNSEEN))
+    found = suggested(tmp_path / "both", tmp_path / "texts.txt", "--component", "ssvm_ner")
+    expected = list(nlp.get_pipe("ssvm_ner").suggest(tagged))
+    assert [record["line"] - 1 for record in found] == [k for k, _ in expected]
+    assert [record["score"] for record in found] == pytest.approx([round(score, 4) for _, score in expected])
+
+
+def test_what_cannot_be_suggested_is_explained(pipeline, reader_of_words, tmp_path):
+    files = {"empty.txt": b"\n \n", "latin.txt": "é".encode("latin-1"), "bad.jsonl": b'\n{"text"\n'}
+    files |= {"rows.conllu": b"1\tOslo\n", "array.json": b'[{"text": "a"}]', "array.jsonl": b'[{"text": "a"}]'}
+    files |= {"other.jsonl": b'{"body": "a"}\n', "list.jsonl": b'["a"]\n', "bad.spacy": b"text"}
+    for name, contents in files.items():
+        (tmp_path / name).write_bytes(contents)
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    plain = pipeline / "plain"
+    for arguments, message in (
+        ([plain, tmp_path / "empty.txt"], "No texts in"),
+        ([plain, tmp_path / "latin.txt"], "is not text in UTF-8"),
+        ([plain, tmp_path / "bad.jsonl"], "line 2: this is not JSON"),
+        ([plain, tmp_path / "other.jsonl"], 'line 1: a line must be an object with a string "text"'),
+        ([plain, tmp_path / "list.jsonl"], 'line 1: a line must be an object with a string "text"'),
+        ([plain, tmp_path / "bad.spacy"], "is not a corpus in .spacy format"),
+        ([plain, tmp_path / "rows.conllu"], "the name of a file of text has to end in .txt"),
+        ([plain, tmp_path / "array.json"], "the name of a file of text has to end in .txt"),
+        ([plain, tmp_path / "array.jsonl"], 'line 1: a line must be an object with a string "text"'),
+        (
+            [plain, tmp_path / "empty.txt", "--component", "parser"],
+            "has no spacy-ssvm component parser; it has ssvm_ner",
+        ),
+        ([reader_of_words, tmp_path / "empty.txt"], "name one by --component ssvm_tagger or ssvm_ner"),
+        ([tmp_path / "blank", tmp_path / "empty.txt"], "has no component of spacy-ssvm"),
+    ):
+        result = call("suggest", *arguments)
+        assert result.exit_code == 1 and message in " ".join(result.output.split()), result.output
+        assert isinstance(result.exception, SystemExit)

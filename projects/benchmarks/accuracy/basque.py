@@ -5,11 +5,13 @@ epochs, and scored on the test part. C and the first pass's limits were chosen o
 morphology are given. A sentence is a Doc and may have several roots.
 """
 
-import subprocess
-import sys
+import argparse
+import json
 from pathlib import Path
 
-from .train import options, parser_alone, train
+from shared.training import options, parser_alone
+
+from .train import evaluate, train
 
 STRUCTURES = (
     ("projective", 1, 0.01, 9, 0),
@@ -23,16 +25,20 @@ GIVEN = ("tag", "lemma", "morph")
 
 
 def main() -> None:
-    config, data, output = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("config", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("output", type=Path)
+    given = parser.parse_args()
     for structure, order, C, margin, max_heads in STRUCTURES:
-        target = Path(output) / f"{structure}-{order}"
+        target = given.output / f"{structure}-{order}"
         overrides = {
             **parser_alone(*GIVEN),
             "nlp.lang": "eu",
             "corpora.train.gold_preproc": False,
             "corpora.dev.gold_preproc": False,
-            "paths.train": f"{data}/conll2007-eus-part.spacy",
-            "paths.dev": f"{data}/conll2007-eus-dev.spacy",
+            "paths.train": f"{given.data}/conll2007-eus-part.spacy",
+            "paths.dev": f"{given.data}/conll2007-eus-dev.spacy",
             "training.score_weights.uas": 1.0,
             "training.score_weights.las": 0.0,
             "components.parser.multi_root": True,
@@ -44,16 +50,15 @@ def main() -> None:
             "components.parser.model.features.tags": ["tag", "morph"],
             "components.parser.model.features.hash_bits": 21,
         }
-        best = train(Path(config), target, options(overrides))
+        best = train(given.config, target, options(overrides))
         overrides |= {
-            "paths.train": f"{data}/conll2007-eus-train.spacy",
+            "paths.train": f"{given.data}/conll2007-eus-train.spacy",
             "training.max_epochs": best["best_epoch"],
             "training.patience": 0,
         }
-        train(Path(config), target / "all", options(overrides))
-        evaluate = [sys.executable, "-m", "spacy", "ssvm", "evaluate", str(target / "all" / "model-last")]
-        columns = [part for name in GIVEN for part in ("--column", name)]
-        subprocess.run([*evaluate, f"{data}/conll2007-eus-test.spacy", *columns], check=True)
+        train(given.config, target / "all", options(overrides))
+        test = f"{given.data}/conll2007-eus-test.spacy"
+        print(json.dumps(evaluate(target / "all" / "model-last", test, ["uas", "las"], GIVEN)), flush=True)
 
 
 if __name__ == "__main__":

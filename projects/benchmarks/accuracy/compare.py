@@ -4,7 +4,7 @@ Heads and labels count over all tokens, punctuation and subtypes included. The i
 sentences drawn with replacement (paired: both parsers on the same sample). COLUMNS are given from the corpus.
 """
 
-import sys
+import argparse
 
 import numpy as np
 import spacy
@@ -25,11 +25,16 @@ def counts(model: str, corpus: str, columns: list[str]) -> np.ndarray:
 
 
 def main() -> None:
-    first, second, corpus, *columns = sys.argv[1:]
-    a, b = counts(first, corpus, columns), counts(second, corpus, columns)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("first")
+    parser.add_argument("second")
+    parser.add_argument("corpus")
+    parser.add_argument("columns", nargs="*")
+    given = parser.parse_args()
+    a, b = (counts(model, given.corpus, given.columns) for model in (given.first, given.second))
     draws = np.random.default_rng(0).integers(0, len(a), (SAMPLES, len(a)))
     for place, name in ((1, "UAS"), (2, "LAS")):
-        scores = [100 * parser[:, place].sum() / parser[:, 0].sum() for parser in (a, b)]
+        scores = [100 * counted[:, place].sum() / counted[:, 0].sum() for counted in (a, b)]
         tokens = a[:, 0][draws].sum(1)
         samples = 100 * (b[:, place] - a[:, place])[draws].sum(1) / tokens
         low, high = np.quantile(samples, [0.025, 0.975])

@@ -1,4 +1,4 @@
-"""Correct a trained pipeline sentence by sentence: python scripts/corrections.py MODEL DEV.spacy [--component NAME].
+"""Correct a trained pipeline sentence by sentence: MODEL DEV.spacy [--component NAME].
 
 Of the sentences of DEV that the component gets wrong, each seed draws 25 and 60. Each of the 25 corrects the saved
 pipeline by itself; the 60 correct it one after the other. Prints the score of all other sentences before and after, how

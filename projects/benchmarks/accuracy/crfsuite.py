@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pycrfsuite
-from papers import metrics
+from shared import metrics
 from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example

@@ -1,7 +1,7 @@
 """Scores by the number of training sentences: DATA RAW OUTPUT [RUN …] [--metrics METRICS].
 
-RAW: the folder of `scripts.raw_text`. Without RUN, all that have no row in METRICS/learning-curves.jsonl yet. A run is
-CORPUS,SENTENCES,SYSTEM. Sentences are drawn at random; those of a smaller number are among those of a larger one.
+RAW: the folder of the command `raw_text`. Without RUN, all that have no row in METRICS/learning-curves.jsonl yet. A run
+is CORPUS,SENTENCES,SYSTEM. Sentences are drawn at random; those of a smaller number are among those of a larger one.
 SYSTEM: ours, without and with word classes; CRFsuite on our features, without classes, each of its trainers; or spaCy's
 own component as it recommends it for a CPU, for `STEPS` steps. All have the development part to choose the number of
 epochs by, except CRFsuite, and are scored on it. A row has the score and the CPU seconds of training.
@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 import spacy
 import srsly
-from papers import metrics
+from shared import metrics
+from shared.training import CONFIGS, spacy_config, train
 from spacy.tokens import DocBin
 from tqdm import tqdm
 
 from .peers import CORPORA as PEERS
-from .peers import spacy_config, train
-from .train import CONFIGS
 from .word_classes import CORPORA, config
 
 TABLE = "learning-curves"
@@ -50,7 +49,7 @@ def part(path: str, size: int, target: Path) -> str:
 
 def crfsuite(component: str, paths: dict[str, str]) -> dict[str, Any]:
     """The score of each trainer, and the seconds of that with the best one."""
-    command = [sys.executable, "-m", "scripts.crfsuite", str(CONFIGS / component / "dcd.cfg"), *paths.values()]
+    command = [sys.executable, "-m", "accuracy", "crfsuite", str(CONFIGS / component / "dcd.cfg"), *paths.values()]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     rows = [json.loads(line) for line in lines if line.startswith("{")]
     scores = {row["trainer"]: row[Path(paths["dev"]).stem] for row in rows}

@@ -1,4 +1,4 @@
-"""A new entity type from a few sentences: python scripts/new_labels.py TRAIN.spacy DEV.spacy [--folder MODELS].
+"""A new entity type from a few sentences: TRAIN.spacy DEV.spacy [--folder MODELS].
 
 Each entity type in turn is the new one. The base model learns the other types; entities of the new one are
 non-entities in its training data. Then each seed draws sentences of TRAIN with the new type. The loaded base model

@@ -1,27 +1,35 @@
 """Every solver and order of the parser on tagged corpora: CONFIG_FOLDER DATA OUTPUT [SOLVER …].
 
-One JSON line a run, as `train.py` prints it.
+One JSON line a run, as `accuracy.train` prints it.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
-from .train import options, parser_alone, train
+from shared.training import options, parser_alone
+
+from .train import train
 
 SOLVERS = ("dcd", "dcd_light", "sap", "mira", "perceptron", "sgd")
 
 
 def main() -> None:
-    configs, data, output, *chosen = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("configs", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("solvers", nargs="*", metavar="SOLVER", choices=[*SOLVERS, []], help=", ".join(SOLVERS))
+    given = parser.parse_args()
     for order in (1, 2, 3):
-        for solver in chosen or SOLVERS:
+        for solver in given.solvers or SOLVERS:
             overrides = {
                 **parser_alone("tag", "pos"),
-                "paths.train": f"{data}/ewt-train-tagged.spacy",
-                "paths.dev": f"{data}/ewt-dev-tagged.spacy",
+                "paths.train": f"{given.data}/ewt-train-tagged.spacy",
+                "paths.dev": f"{given.data}/ewt-dev-tagged.spacy",
                 "components.parser.model.order": order,
             }
-            train(Path(configs) / f"{solver}.cfg", Path(output) / f"{solver}-{order}", options(overrides))
+            target, test = given.output / f"{solver}-{order}", f"{given.data}/ewt-test-tagged.spacy"
+            train(given.configs / f"{solver}.cfg", target, options(overrides), test)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Learn from half of the labels: python scripts/partial.py DATA [--limit 3000] [--draws 2].
+"""Learn from half of the labels: DATA [--limit 3000] [--draws 2].
 
 From the first sentences of EWT (tags, trees) and of the Dutch CoNLL-2002 corpus (entities), each component learns from
 

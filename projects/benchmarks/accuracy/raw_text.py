@@ -4,9 +4,9 @@ Writes OUTPUT/en.txt from four corpora of NLTK, OUTPUT/es.txt from CESS-ESP and 
 environment variable SPACY_SSVM_DATA, if set, takes the place of DATA_ROOT.
 """
 
+import argparse
 import os
 import re
-import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,11 +58,15 @@ def dutch(folder: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    root, output = Path(os.environ.get("SPACY_SSVM_DATA") or sys.argv[1]), Path(sys.argv[2])
-    output.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path)
+    parser.add_argument("output", type=Path)
+    given = parser.parse_args()
+    root = Path(os.environ.get("SPACY_SSVM_DATA", given.root))
+    given.output.mkdir(parents=True, exist_ok=True)
     for language, lines in (("en", english), ("es", spanish), ("nl", dutch)):
         text = "".join(f"{line.strip()}\n" for line in lines(root / "nltk") if line.strip())
-        (output / f"{language}.txt").write_text(text, encoding="utf8", newline="\n")
+        (given.output / f"{language}.txt").write_text(text, encoding="utf8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How much annotation suggestions save: python scripts/suggestions.py FACTORY LANG TRAIN.spacy DEV.spacy [--seeds 5].
+"""How much annotation suggestions save: FACTORY LANG TRAIN.spacy DEV.spacy [--seeds 5].
 
 A component with its default settings learns the whole training set, then growing parts of it: 100 random documents, and
 batches that are suggested by the component, trained on those before them, or random. Each part is learnt from scratch.

@@ -4,7 +4,7 @@ A sentence of TRAIN gets its tags from taggers that have not seen it (jackknifin
 theirs from the pipeline TAGGER. Heads and labels stay gold. data/ewt-dev.spacy becomes data/ewt-dev-tagged.spacy.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import spacy
@@ -25,12 +25,20 @@ def write(path: Path, tagged: list[Doc], gold: list[Doc]) -> None:
     print(f"{path.stem}-tagged{path.suffix}: {right / n_tokens:.2%} of the tags are right")
 
 
-if __name__ == "__main__":
-    nlp = spacy.load(sys.argv[1], exclude=["parser"])
-    train, *others = map(Path, sys.argv[2:])
-    examples = list(create_corpus(train, gold_preproc=True, jackknife=["tag", "pos"])(nlp))
-    write(train, [example.predicted for example in examples], [example.reference for example in examples])
-    for path in others:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tagger")
+    parser.add_argument("train", type=Path)
+    parser.add_argument("others", type=Path, nargs="*")
+    given = parser.parse_args()
+    nlp = spacy.load(given.tagger, exclude=["parser"])
+    examples = list(create_corpus(given.train, gold_preproc=True, jackknife=["tag", "pos"])(nlp))
+    write(given.train, [example.predicted for example in examples], [example.reference for example in examples])
+    for path in given.others:
         examples = list(create_corpus(path, gold_preproc=True)(nlp))
         tagged = list(nlp.pipe([example.predicted for example in examples]))
         write(path, tagged, [example.reference for example in examples])
+
+
+if __name__ == "__main__":
+    main()

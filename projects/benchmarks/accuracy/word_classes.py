@@ -1,8 +1,8 @@
 """Components with and without word classes: DATA RAW OUTPUT [RUN …] [--test] [--metrics METRICS].
 
-RAW: the folder of `scripts.raw_text`. Without RUN, all that have no row in METRICS/word-classes.jsonl yet. A row has
-the score of the development part and, with --test, of the test part, each with the range of 95 % of 1,000 samples of
-Docs of the difference from the run without classes (paired), the CPU seconds of training, the size of the pipeline
+RAW: the folder of the command `raw_text`. Without RUN, all that have no row in METRICS/word-classes.jsonl yet. A row
+has the score of the development part and, with --test, of the test part, each with the range of 95 % of 1,000 samples
+of Docs of the difference from the run without classes (paired), the CPU seconds of training, the size of the pipeline
 in MB, and the number of tokens that it annotates in a second of CPU time, most of them new to it, and all known to it.
 """
 
@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import spacy
 import srsly
-from papers import metrics
+from shared import metrics
+from shared.training import CONFIGS, train
 from spacy.language import Language
 from spacy.util import load_config
 from tqdm import tqdm
@@ -25,8 +26,6 @@ from spacy_ssvm.cli.score_counts import COUNTS
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.features.sets import ner_features
 
-from .peers import train
-from .train import CONFIGS
 from .word_lists import (
     brill_lexicon,
     brown_lexicon,
@@ -58,7 +57,7 @@ classes of the frequency of words, of wordfreq; gazetteers of the names of perso
 
 
 class Corpus(NamedTuple):
-    """component: the folder of configs. files: of `scripts.convert`. scores: names in `COUNTS`; the first one counts.
+    """component: the folder of configs. files: of `shared.convert`. scores: names in `COUNTS`; the first one counts.
 
     costs: the factor of losses where the gold label is O. train: the part that models learn from; "part" where nothing
     but a tenth of "train" serves as development part.

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from spacy_ssvm.files import replace_files
+
 PEERS = "peers"
 """PEERS-SYSTEM is the table of a package that is trained as users train it: peers-ours, peers-spacy, peers-crfsuite."""
 Table = dict[str, dict[str, Any]]
@@ -32,7 +34,4 @@ def write(folder: Path, task: str, run: str, values: dict[str, Any]) -> None:
     table = read(folder, task) | {run: values}
     lines = [json.dumps({"run": name, **table[name]}, allow_nan=False) + "\n" for name in sorted(table)]
     folder.mkdir(parents=True, exist_ok=True)
-    # Renamed when complete: whatever interrupts the process, the file holds a whole table.
-    part = folder / f"{task}.part"
-    part.write_text("".join(lines), "utf8")
-    part.replace(folder / f"{task}.jsonl")
+    replace_files(folder, {f"{task}.jsonl": "".join(lines).encode()})

@@ -1,6 +1,5 @@
-"""A report that grows: Markdown with plots beside it, and the same as one HTML file."""
+"""A page that grows: Markdown, with plots beside it."""
 
-import base64
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,17 +7,9 @@ from typing import Any, NamedTuple
 
 import matplotlib
 import matplotlib.style
-from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 
 MISSING = "–"
-STYLE = """
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; margin: 1rem 0; font-size: 0.9rem; }
-th, td { border-bottom: 1px solid #ccc; padding: 0.25rem 0.6rem; }
-th { text-align: left; }
-img { max-width: 100%; }
-"""
 MARKS = "os^Dv<>Px*"
 
 
@@ -48,11 +39,11 @@ def _style(name: str) -> dict[str, Any]:
 
 
 class Page:
-    """The report so far, `name`.md and `name`.html. Plots go to `folder`/plots."""
+    """The page so far, `name`.md. Plots go to `folder`/plots."""
 
     MISSING = MISSING
 
-    def __init__(self, folder: Path, name: str = "report") -> None:
+    def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
         self.name = name
         self.blocks: list[str] = []
@@ -120,16 +111,8 @@ class Page:
         self.blocks.append(f"![{caption}](plots/{name}.svg)\n\n*{caption}*")
 
     def write(self) -> None:
-        """The Markdown file, and the HTML file with the plots within."""
+        """Write the page."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = "\n\n".join(self.blocks)
         text = re.sub(r"(?<=\n)(- .*)\n\n(?=- )", r"\1\n", text) + "\n"
         (self.folder / f"{self.name}.md").write_text(text, encoding="utf8")
-        title = self.blocks[0].lstrip("# ")
-        body = re.sub(r'src="(plots/[^"]+)"', self._embedded, MarkdownIt().enable("table").render(text))
-        html = f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>\n'
-        (self.folder / f"{self.name}.html").write_text(f"{html}{body}\n</html>\n", encoding="utf8")
-
-    def _embedded(self, link: re.Match) -> str:
-        data = base64.b64encode((self.folder / link[1]).read_bytes()).decode()
-        return f'src="data:image/svg+xml;base64,{data}"'

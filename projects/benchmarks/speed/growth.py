@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from papers.page import Curve, Page, Panel
 from papers.tasks import WORDS_AND_AFFIXES
+from shared.page import Curve, Page, Panel
 
 from . import corpora
 from .bars import Bar, figure

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scripts.train import CONFIGS
+from shared.training import CONFIGS
 from spacy import util
 from spacy.training import Example
 

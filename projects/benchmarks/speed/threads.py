@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import spacy
 from confection import ConfigValidationError
-from papers.page import Page
+from shared.page import Page
 from spacy.tokens import Doc
 
 from . import corpora, models

@@ -1,4 +1,4 @@
-"""How long updates take after thousands of others: python -m scripts.update_times CORPUS [--updates 5000].
+"""How long updates take after thousands of others: CORPUS [--updates 5000].
 
 CORPUS is a `.spacy` or CoNLL-U file. Each component learns its first texts with default settings, is saved, loaded, and
 updated with one further text at a time, in which a tenth of the words are replaced by words that never occurred before.

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from shared import metrics
+from shared.machine import describe
 from tqdm import tqdm
 
-from .machine import describe
 from .parts import PARTS, TABLE
 from .settings import Settings
 

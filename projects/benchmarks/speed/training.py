@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pycrfsuite
 import srsly
+from shared.learning import epoch, initialize, learner
 from shared.page import Page
 
 from .bars import Bar, figure, missing
 from .clock import ratio
-from .learning import epoch, initialize, learner
 from .prediction import CHAINS
 from .settings import Settings
 

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from shared.training import CONFIGS
 from spacy import util
 from spacy.training import Example
 
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.solvers.learner import Learner, run_epoch, start
+
+from .training import CONFIGS
 
 
 class Initialized(NamedTuple):

@@ -29,7 +29,7 @@ PROJECT = ROOT / "projects" / "benchmarks"
 
 def needs_extra() -> None:
     """Skip where the `benchmarks` extra is not installed."""
-    for package in ("matplotlib", "sklearn", "scipy", "markdown_it"):
+    for package in ("matplotlib", "sklearn", "scipy"):
         pytest.importorskip(package)
 
 
@@ -45,6 +45,7 @@ def copied(folder: Path) -> Path:
     """The project beside the configs, without anything that it has made."""
     needs_extra()
     shutil.copytree(ROOT / "configs", folder / "configs")
+    shutil.copytree(PROJECT.with_name("distributed") / "metrics", folder / "projects" / "distributed" / "metrics")
     made = shutil.ignore_patterns("assets", "data", "smoke", "training", "metrics", "report", "project.lock")
     return Path(shutil.copytree(PROJECT, folder / "projects" / "benchmarks", ignore=made))
 
@@ -61,12 +62,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy after all solvers' runs on one corpus and one measurement of speed, on a slice."""
     copy = copied(tmp_path_factory.mktemp("repository"))
-    run(copy, "-m", "scripts.convert", "assets", "smoke/data", "ewt", "brown", "--limit", "40")
+    run(copy, "-m", "shared.convert", "assets", "smoke/data", "ewt", "brown", "--limit", "40")
     smoke = ["--data", "smoke/data", "--metrics", "smoke/metrics"]
-    run(copy, "-m", "papers.sweep", "--papers", "solvers", "--epochs", "2", "--jobs", "1", *smoke)
-    run(copy, "-m", "papers.report", "smoke/metrics", "smoke/report")
-    run(copy, "-m", "speed.run", "growth", "--rounds", "1", "--limit", "40", *smoke)
-    run(copy, "-m", "speed.report", "smoke/metrics", "smoke/report/speed")
+    run(copy, "-m", "papers", "sweep", "--papers", "solvers", "--epochs", "2", "--jobs", "1", *smoke)
+    run(copy, "-m", "papers", "report", "smoke/metrics", "smoke/report")
+    run(copy, "-m", "speed", "run", "growth", "--rounds", "1", "--limit", "40", *smoke)
+    run(copy, "-m", "speed", "report", "smoke/metrics", "smoke/report")
     return copy
 
 
@@ -81,16 +82,20 @@ def table(path: Path) -> dict[str, dict[str, Any]]:
     return {row.pop("run"): row for row in map(json.loads, path.read_text("utf8").splitlines())}
 
 
+def tables_of_papers(project: Path) -> list[Path]:
+    """The tables of metrics that the papers' runs have made."""
+    return [path for path in project.glob("smoke/metrics/*.jsonl") if path.stem not in ("speed", "scaling")]
+
+
 def recorded(project: Path) -> set[str]:
     """The names of the papers' runs that have a record."""
-    tables = {path.stem: table(path) for path in project.glob("smoke/metrics/*.jsonl") if path.stem != "speed"}
+    tables = {path.stem: table(path) for path in tables_of_papers(project)}
     return {f"{task}/{row}" for task, rows in tables.items() for row in rows}
 
 
 def check_records(project: Path) -> None:
     """Records of the papers' runs hold what was learnt in two epochs at most."""
-    paths = [path for path in project.glob("smoke/metrics/*.jsonl") if path.stem != "speed"]
-    records = [record for path in paths for record in table(path).values()]
+    records = [record for path in tables_of_papers(project) for record in table(path).values()]
     assert records
     for record in records:
         rows = record["rows"]
@@ -151,7 +156,7 @@ def test_a_claim_is_confirmed_by_all_of_its_parts(judges, found, expected, resul
 
 
 def test_a_choice_among_some_of_the_runs_is_none(judges, tmp_path: Path) -> None:
-    runs, metrics = (importlib.import_module(f"papers.{name}") for name in ("runs", "metrics"))
+    runs, metrics = (importlib.import_module(name) for name in ("papers.runs", "shared.metrics"))
     wanted = [runs.run("task", "DCD", 2, C=C) for C in (0.1, 1)]
     row = {"epoch": 1, "seconds": 1.0, "dev": 50.0, "test": 50.0}
     base = {"settings": {}, "weights": 1, "examples": 1, "done": True, "every": 1, "timed": False, "certified": False}
@@ -162,7 +167,7 @@ def test_a_choice_among_some_of_the_runs_is_none(judges, tmp_path: Path) -> None
 
 
 def test_a_row_is_replaced_and_the_others_stay_as_they_are(judges, tmp_path: Path) -> None:
-    metrics = importlib.import_module("papers.metrics")
+    metrics = importlib.import_module("shared.metrics")
     assert metrics.read(tmp_path, "task") == {}
     for name, value in (("b", 0.1 + 0.2), ("a", 1), ("b", 2 / 3), ("c", None)):
         metrics.write(tmp_path, "task", name, {"value": value})
@@ -245,8 +250,8 @@ def test_what_counts_as_met(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_peak_memory_is_that_of_the_process_alone() -> None:
     """Not that of its parent, this one, which has loaded far more."""
-    code = "from peak_memory import peak_memory; a = peak_memory(); b = bytearray(300_000_000); print(a, peak_memory())"
-    child = subprocess.run([sys.executable, "-c", code], cwd=PROJECT / "scripts", capture_output=True, check=True)
+    code = "from shared.peak_memory import peak_memory; a = peak_memory(); b = bytearray(300_000_000); print(a, peak_memory())"
+    child = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, check=True)
     before, after = map(float, child.stdout.split())
     assert before < 50 and 300 < after < 350
 
@@ -294,10 +299,10 @@ class TestPart:
         check_records(part)
 
     def test_the_report_shows_what_there_is(self, part: Path) -> None:
-        text = (part / "smoke" / "report" / "report.md").read_text("utf8")
+        text = (part / "smoke" / "report" / "papers.md").read_text("utf8")
         table = text.partition("Tags of EWT, with the tagger's features")[2].split("\n\n")[1]
         assert len(re.findall(r"^\| [^|]+ \| 2 \| ", table, re.MULTILINE)) == len(recorded(part))
-        speed_text = (part / "smoke" / "report" / "speed" / "speed.md").read_text("utf8")
+        speed_text = (part / "smoke" / "report" / "speed.md").read_text("utf8")
         assert "Growth with the corpus" in speed_text and "Not measured yet: prediction, token" in speed_text
 
 
@@ -315,11 +320,9 @@ class TestSmoke:
         check_records(project)
 
     def test_the_report_shows_every_table_and_figure(self, project: Path) -> None:
-        text = (project / "smoke" / "report" / "report.md").read_text("utf8")
-        html = (project / "smoke" / "report" / "report.html").read_text("utf8")
+        text = (project / "smoke" / "report" / "papers.md").read_text("utf8")
         plots = re.findall(r"\]\((plots/[\w-]+\.svg)\)", text)
         assert len(plots) == len(set(plots)) == 10
-        assert html.count("data:image/svg+xml;base64,") == len(plots) and "plots/" not in html
         assert all((project / "smoke" / "report" / plot).stat().st_size for plot in plots)
         for heading in ("Table 1", "Tables III and IV", "Table V", "Table II:", "Table III", "Table IV", "Figure 4"):
             assert heading in text
@@ -331,7 +334,7 @@ class TestSmoke:
         others = {other: other.stat().st_mtime_ns for other in path.parent.iterdir() if other != path}
         before = table(path)
         path.write_text("".join(path.read_text("utf8").splitlines(keepends=True)[1:]), "utf8")
-        run(project, "-m", "papers.sweep", "--epochs", "2", "--data", "smoke/data", "--metrics", "smoke/metrics")
+        run(project, "-m", "papers", "sweep", "--epochs", "2", "--data", "smoke/data", "--metrics", "smoke/metrics")
         after = table(path)
         assert list(after) == list(before)
         assert all(after[name] == before[name] for name in list(before)[1:])
@@ -341,7 +344,7 @@ class TestSmoke:
         """But what takes hours to train; and no slice is without its figures."""
         records = table(project / "smoke" / "metrics" / "speed.jsonl")
         assert len(records) == 10 and all(record["figures"] for record in records.values())
-        text = (project / "smoke" / "report" / "speed" / "speed.md").read_text("utf8")
+        text = (project / "smoke" / "report" / "speed.md").read_text("utf8")
         rows = [line.split(" | ") for line in text.split("## Machine")[0].splitlines() if line.startswith("| ")][2:]
         for what in (
             "Prediction",
@@ -360,13 +363,13 @@ class TestSmoke:
         second = [row for row in rows if row[0].startswith("| Compiled by the second process")]
         assert second and all(row[3] == "0 kernels" for row in second)
         for name in ("lengths", "token", "growth", "memory"):
-            assert (project / "smoke" / "report" / "speed" / "plots" / f"speed-{name}.svg").stat().st_size
+            assert (project / "smoke" / "report" / "plots" / f"speed-{name}.svg").stat().st_size
 
 
 @pytest.fixture
 def word_lists(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(PROJECT))
-    return importlib.import_module("scripts.word_lists")
+    return importlib.import_module("accuracy.word_lists")
 
 
 def test_a_lexicon_from_lemmas(word_lists, tmp_path, monkeypatch):
@@ -426,7 +429,7 @@ def test_gazetteers_of_places(word_lists, tmp_path, monkeypatch):
 
 def test_samples_of_a_learning_curve_contain_smaller_ones(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(PROJECT))
-    curves = importlib.import_module("scripts.learning_curves")
+    curves = importlib.import_module("accuracy.learning_curves")
     vocab = spacy.blank("en").vocab
     DocBin(docs=[Doc(vocab, [f"w{n}"]) for n in range(9)]).to_disk(tmp_path / "all.spacy")
     texts = []
@@ -438,7 +441,7 @@ def test_samples_of_a_learning_curve_contain_smaller_ones(monkeypatch, tmp_path)
 
 def test_times_of_updates_are_printed_by_fifths() -> None:
     corpus = ROOT / "projects" / "quickstart" / "corpus" / "mail.conllu"
-    command = "-m", "scripts.update_times", str(corpus), "--updates", "5", "--predicts", "--components", "ssvm_senter"
+    command = "-m", "speed", "update_times", str(corpus), "--updates", "5", "--predicts", "--components", "ssvm_senter"
     rows = [line.split() for line in run(PROJECT, *command).splitlines()[1:]]
     assert [" ".join(row[:-7]) for row in rows] == ["no component", "ssvm_senter"]
     assert all(float(number) >= 0 for row in rows for number in row[-7:-2])

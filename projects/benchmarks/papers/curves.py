@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from .page import Curve
+from shared.page import Curve
+
 from .results import Record
 
 

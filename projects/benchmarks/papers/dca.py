@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from shared.page import Page, Panel
+
 from .curves import curves
-from .page import Page, Panel
 from .results import Record, Results, sooner, verdict
 from .runs import Run, run
 

@@ -1,7 +1,8 @@
 """Chang & Yih 2013: dual coordinate descent against cutting planes and online learners."""
 
+from shared.page import Page, Panel
+
 from .curves import curves
-from .page import Page, Panel
 from .results import NEAR, Results, ahead, sooner, verdict
 from .runs import Run, run
 

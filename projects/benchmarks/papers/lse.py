@@ -2,8 +2,9 @@
 
 from statistics import mean, stdev
 
+from shared.page import Curve, Page, Panel
+
 from .curves import curves
-from .page import Curve, Page, Panel
 from .results import Record, Results, sooner, verdict
 from .runs import Run, run
 from .tasks import FOLDS, LETTERS

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import metrics
+from shared import metrics
+
 from .runs import Run
 
 Row = dict[str, Any]
@@ -86,13 +87,11 @@ def verdict(comparisons: Sequence[bool | None], expected: int) -> bool | None:
 class Results:
     """The records of runs, read from the tables of a folder.
 
-    A run without a record has None, and so does a run whose record has measured less than the run wants. `missing` are
-    the names of all that were asked for in vain.
+    A run without a record has None, and so does a run whose record has measured less than the run wants.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.missing: set[str] = set()
         self._tables: dict[str, metrics.Table] = {}
 
     def _row(self, task: str, run: str) -> dict[str, Any] | None:
@@ -102,10 +101,7 @@ class Results:
 
     def __getitem__(self, run: Run) -> Record | None:
         record = self._row(run.task, run.row)
-        if record is None or not run.is_shown_by(record):
-            self.missing.add(run.name)
-            return None
-        return Record(record)
+        return None if record is None or not run.is_shown_by(record) else Record(record)
 
     def all(self, runs: Iterable[Run]) -> list[Record]:
         """The records of the runs that have one."""
@@ -121,10 +117,3 @@ class Results:
         if len(records) < len(wanted):
             return None
         return max(records, key=lambda record: (record.best() if best_epoch else record.last)["dev"])
-
-    def peer(self, system: str, run: str) -> dict[str, Any] | None:
-        """The figures of a run in the table of ours, spaCy or CRFsuite, or None."""
-        figures = self._row(f"{metrics.PEERS}-{system}", run)
-        if figures is None:
-            self.missing.add(f"{metrics.PEERS}-{system}/{run}")
-        return figures

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from shared.page import Page, Panel
+
 from .curves import curves
-from .page import Page, Panel
 from .results import Record, Results, Row, verdict
 from .runs import Run, run
 from .tasks import LETTERS

@@ -4,7 +4,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
-from .page import Page
+from shared.page import Page
+
 from .results import NEAR, Record, Results
 from .runs import Run, run
 

@@ -1,4 +1,4 @@
-"""Do all runs of the papers that have no record yet: python -m papers.sweep [--papers dcd …] [--jobs 2].
+"""Do all runs of the papers that have no record yet: [--papers dcd …] [--jobs 2].
 
 Runs go `jobs` at a time, with --address by the workers of a Ray cluster; those whose seconds are shown then go alone,
 one after the other, on this machine. A run ends with a row in the table of its task, METRICS/TASK.jsonl. If a sweep is
@@ -19,11 +19,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from shared import metrics
 from tqdm import tqdm
 
 from spacy_ssvm.distributed.workers import map_unordered
 
-from . import metrics
 from .catalogue import PAPERS, find_runs
 from .runs import Run, execute
 from .tasks import NoData

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scripts.train import CONFIGS, parser_alone
+from shared.training import CONFIGS, parser_alone
 from spacy import util
 from spacy.training import Example
 
@@ -44,7 +44,7 @@ WORDS_AND_AFFIXES = [
 """Without pairs of words, which with the 200 tags of Brown would be 500 million weights; the papers have 54 million."""
 
 Loader = Callable[[Path], Task]
-"""From the folder that `scripts/convert.py` has written."""
+"""From the folder that `shared.convert` has written."""
 
 
 def component_task(

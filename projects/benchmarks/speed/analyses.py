@@ -4,7 +4,7 @@ from statistics import median
 from typing import Any
 
 import spacy
-from papers.page import Page
+from shared.page import Page
 
 from spacy_ssvm.pipeline.training_record import INVERSE_TEMPERATURE
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from papers.page import Curve, Page, Panel
 from papers.tasks import WORDS_AND_AFFIXES
+from shared.learning import epoch, initialize, learner
+from shared.page import Curve, Page, Panel
 
 from . import corpora
 from .bars import Bar, figure
-from .learning import epoch, initialize, learner
 from .settings import Settings
 
 EPOCHS = 4

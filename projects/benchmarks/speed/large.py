@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import srsly
-from papers.page import Page
-from scripts.train import CONFIGS, options
+from shared.page import Page
+from shared.training import CONFIGS, options
 from spacy.tokens import Doc, DocBin
 
 from . import corpora
@@ -77,7 +77,7 @@ def _train(component: str, folder: Path, dev: Path, work: Path) -> dict[str, flo
     """Tokens of the corpus, CPU seconds and peak memory of two epochs."""
     target, overrides = work / "trained", {"paths.train": str(folder / "train.spacy"), "paths.dev": str(dev)}
     given = options({**overrides, "training.max_epochs": EPOCHS})
-    spent = spend(["-m", "scripts.clocked_train", f"{CONFIGS / component / 'dcd.cfg'}", str(target), *given])
+    spent = spend(["-m", "shared.clocked_train", f"{CONFIGS / component / 'dcd.cfg'}", str(target), *given])
     megabytes = max(row["megabytes"] for row in srsly.read_jsonl(target / "clock.jsonl"))
     shutil.rmtree(target)
     return {"tokens": int((folder / "tokens").read_text()), "seconds": spent.cpu, "megabytes": megabytes}

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import spacy
-from papers.page import Curve, Page, Panel
+from shared.page import Curve, Page, Panel
 from spacy.tokens import Doc
 from spacy.training import Example
 

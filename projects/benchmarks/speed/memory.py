@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import srsly
-from papers.page import Curve, Page, Panel
+from shared.page import Curve, Page, Panel
 
 from . import models
 from .bars import Bar, missing
@@ -18,7 +18,7 @@ GROWTH = 1.25
 SCRIPT = """
 import json, sys, time
 import spacy
-from scripts.peak_memory import peak_memory
+from shared.peak_memory import peak_memory
 from spacy.tokens import Doc, DocBin
 
 path, corpus, number = sys.argv[1:]
@@ -46,7 +46,7 @@ def measure(settings: Settings) -> dict[str, Any]:
 
 
 def _peak(clock: Path) -> float:
-    """The megabytes that `scripts/clocked_train.py` has noted; 0 if it has not."""
+    """The megabytes that `shared.clocked_train` has noted; 0 if it has not."""
     return max((row.get("megabytes", 0) for row in srsly.read_jsonl(clock)), default=0)
 
 

@@ -1,7 +1,7 @@
-"""Train the models that are measured and not there yet: python -m speed.models DATA TRAINING [NAME …].
+"""Train the models that are measured and not there yet: DATA TRAINING [NAME …].
 
 Ours are trained to their end, spaCy's for so many steps as --steps says: the speed of prediction asks for no more.
-Where `scripts/peers.py` has trained one of spaCy's to its end, that is used instead.
+Where `accuracy.peers` has trained one of spaCy's to its end, that is used instead.
 """
 
 import argparse
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import spacy
-from scripts.peers import spacy_config, train
-from scripts.train import CONFIGS, parser_alone
+from shared.training import CONFIGS, parser_alone, spacy_config, train
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import minibatch
 from tqdm import tqdm

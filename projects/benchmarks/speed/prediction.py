@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 import spacy
-from papers.page import Curve, Page, Panel
+from shared.page import Curve, Page, Panel
 from spacy.tokens import Doc
 from spacy.util import minibatch
 from spacy.vocab import Vocab

@@ -1,23 +1,26 @@
-"""Write the report of the parts that have been measured: python -m speed.report METRICS FOLDER."""
+"""Write the report of the parts that have been measured: METRICS FOLDER."""
 
-import sys
+import argparse
 from pathlib import Path
 from typing import Any
 
-from papers import metrics
-from papers.page import Page
+from shared import metrics
+from shared.page import Page
 
 from .bars import HEADER, Bar
 from .parts import PARTS, TABLE
 
 
 def main() -> None:
-    tables, folder = map(Path, sys.argv[1:])
-    table = metrics.read(tables, TABLE)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("metrics", type=Path)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    table = metrics.read(given.metrics, TABLE)
     records = {part: table[part] for part in PARTS if part in table}
-    details = Page(folder, "speed")
+    details = Page(given.folder, "speed")
     bars = [bar for part, record in records.items() for bar in PARTS[part].report(record["figures"], details)]
-    page = Page(folder, "speed")
+    page = Page(given.folder, "speed")
     page.heading("Speed, size and memory", 1)
     page.text(
         "Every value is of one run on one machine, contenders taking turns: the median over rounds of the ratio within "

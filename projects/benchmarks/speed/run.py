@@ -1,4 +1,4 @@
-"""Measure the parts that have no record yet, or those named: python -m speed.run [PART …] [--rounds 7].
+"""Measure the parts that have no record yet, or those named: [PART …] [--rounds 7].
 
 Each part runs by itself in a fresh process with one thread, and ends with a row in METRICS/speed.jsonl. If a run is
 interrupted, the next one goes on with the parts that have none. If the machine does something else too, the figures are
@@ -6,7 +6,6 @@ worth nothing.
 """
 
 import argparse
-import os
 import sys
 import time
 import traceback
@@ -16,10 +15,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from papers import metrics
+from shared import metrics
+from shared.machine import describe
 from tqdm import tqdm
 
-from .machine import describe
 from .parts import PARTS, TABLE
 from .settings import Settings
 
@@ -49,7 +48,6 @@ def main() -> None:
     unknown = set(arguments.parts) - set(PARTS)
     if unknown:
         parser.error(f"no part is called {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
-    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     settings = Settings(arguments.data, arguments.training, arguments.rounds, arguments.limit)
     done = metrics.read(arguments.metrics, TABLE)
     chosen = arguments.parts or [part for part in PARTS if part not in done]

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 import spacy
-from papers.page import Page
+from shared.page import Page
 from spacy.tokens import Doc
 
 from spacy_ssvm.corpus.reader import create_corpus

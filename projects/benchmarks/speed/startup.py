@@ -5,8 +5,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from papers.page import Page
-from scripts.train import CONFIGS
+from shared.page import Page
+from shared.training import CONFIGS
 
 from . import models
 from .bars import Bar

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import spacy
 from confection import ConfigValidationError
-from papers.page import Page
+from shared.learning import epoch, initialize, learner
+from shared.page import Page
 from spacy.tokens import Doc
 
 from . import corpora, models
 from .bars import Bar, missing
 from .clock import Contender, Seconds, race, ratio, spend
-from .learning import epoch, initialize, learner
 from .settings import Settings
 
 SOLVERS = {

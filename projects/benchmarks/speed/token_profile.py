@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import spacy
-from papers.page import Page
+from shared.page import Page
 from spacy.tokens import Doc
 from spacy.util import minibatch
 

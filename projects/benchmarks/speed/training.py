@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pycrfsuite
 import srsly
-from papers.page import Page
+from shared.learning import epoch, initialize, learner
+from shared.page import Page
 
 from .bars import Bar, figure, missing
 from .clock import ratio
-from .learning import epoch, initialize, learner
 from .prediction import CHAINS
 from .settings import Settings
 
@@ -77,7 +77,7 @@ def _epochs(settings: Settings, corpus: str) -> dict[str, list[float]]:
 
 
 def _clock(path: Path, score: str) -> dict[str, Any] | None:
-    """What `scripts/clocked_train.py` has left of the score with this name, or None."""
+    """What `shared.clocked_train` has left of the score with this name, or None."""
     if not path.exists():
         return None
     rows = list(srsly.read_jsonl(path))

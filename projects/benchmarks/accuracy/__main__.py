@@ -1,0 +1,5 @@
+"""python -m accuracy COMMAND …"""
+
+from shared.commands import call
+
+call("accuracy")

@@ -1,0 +1,5 @@
+"""python -m papers COMMAND …"""
+
+from shared.commands import call
+
+call("papers")

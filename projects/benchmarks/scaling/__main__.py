@@ -1,0 +1,5 @@
+"""python -m scaling COMMAND …"""
+
+from shared.commands import call
+
+call("scaling")

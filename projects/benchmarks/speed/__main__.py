@@ -1,0 +1,5 @@
+"""python -m speed COMMAND …"""
+
+from shared.commands import call
+
+call("speed")

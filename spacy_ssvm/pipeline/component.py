@@ -273,7 +273,7 @@ class SsvmPipe(TrainablePipe):
     @_rehearsal_model.setter
     def _rehearsal_model(self, model: object) -> None:
         # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
-        self._learning.tutor = self.trained.copied(replace(self.codec, patterns=()))
+        self._learning.tutor = None if model is None else self.trained.copied(replace(self.codec, patterns=()))
 
     def rehearse(
         self, examples: Iterable[Example], sgd: Any = None, losses: dict[str, float] | None = None, **config: Any

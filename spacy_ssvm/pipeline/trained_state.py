@@ -242,13 +242,11 @@ class TrainedState:
         for label in labels:
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         codec = replace(self.codec, labels=(*self.codec.labels, *labels))
-        self.store()
-        structured, weights = bind(self.model, codec.space, self.vocab, self.settings), None
-        if store.has_weights(self.model):
-            weights = structured.load(self.codec.space.labels)
-            structured.store(weights, EXACT, Saved(store.arrays_of(self.model), are_corrected=True))
+        structured = bind(self.model, codec.space, self.vocab, self.settings)
+        if self.are_any():
+            self._put(structured, self._present(), EXACT)
         return replace(
-            self, codec=codec, structured=structured, training=None, saved_state=None, start=None, weights=weights
+            self, codec=codec, structured=structured, training=None, saved_state=None, start=None, weights=None
         )
 
     def has_state(self) -> bool:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, overload
@@ -86,10 +87,12 @@ class SsvmPipe(TrainablePipe):
     def _learning_from(self, trained: TrainedState) -> Learning:
         return Learning(trained, Warnings(trained.codec.name), self._annotated_anew)
 
-    def _take_over(self, learning: Learning) -> None:
+    def _take_over(self, learning: Learning, own_annotation: OwnAnnotation | None = None) -> None:
         trained = learning.trained
-        self._learning, self._own_annotation = learning, OwnAnnotation()
-        self.vocab, self.model = trained.vocab, trained.model
+        self._learning, self._own_annotation = learning, own_annotation or OwnAnnotation()
+        # spaCy's compiled methods read the attributes of its class.
+        TrainablePipe.vocab.__set__(self, trained.vocab)
+        TrainablePipe.model.__set__(self, trained.model)
         TrainablePipe.name.__set__(self, trained.codec.name)
 
     @property
@@ -546,8 +549,7 @@ class SsvmPipe(TrainablePipe):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings, weights and the solver's state, if it is to be saved, and nothing that is derived from
         them."""
-        fields = {key: value for key, value in vars(self).items() if not key.startswith("_")}
-        return _not_yet_made, (type(self),), (self.trained, {**fields, "scorer": self.scorer})
+        return _not_yet_made, (type(self),), (self.trained, _fields(self))
 
     def __setstate__(self, state: tuple[TrainedState, dict[str, Any]]) -> None:
         trained, fields = state
@@ -588,6 +590,18 @@ class SsvmPipe(TrainablePipe):
             yield part
 
     def _one_by_one(self, docs: Sequence[Doc], first: int) -> Iterator[Doc]:
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SsvmPipe":
+        """A component that goes on as this one would, learning included, with weights and a training of its own."""
+        copied = memo[id(self)] = _not_yet_made(type(self))
+        copied._take_over(deepcopy(self._learning, memo), deepcopy(self._own_annotation, memo))
+        for key, value in _fields(self).items():
+            setattr(copied, key, deepcopy(value, memo))
+        return copied
+
+    def __copy__(self) -> "SsvmPipe":
+        """A copy as `deepcopy` makes it, for the same vocabulary."""
+        return deepcopy(self, {id(self.vocab): self.vocab})
+
         handler = self.get_error_handler()
         for number, doc in enumerate(docs, first):
             try:
@@ -616,3 +630,29 @@ class SsvmPipe(TrainablePipe):
 def _not_yet_made(component: type[SsvmPipe]) -> SsvmPipe:
     """A component that `__setstate__` makes, for pickle."""
     return component.__new__(component)
+class _Cfg(dict[str, Any]):
+    """A copy of the contents of the file "cfg", which says once that an item of it is set in vain."""
+
+    def __init__(self, contents: dict[str, Any], warn: Warnings) -> None:
+        super().__init__(contents)
+        self._warn = warn
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        # No error: spaCy's find-threshold sets an item, and then assigns the whole.
+        self._warn.once(
+            "cfg",
+            f"cfg[{key!r}] = {value!r} changes nothing in the component, as cfg is a copy of what is saved: load the "
+            "pipeline with another config to change a setting (this is said once)",
+        )
+        super().__setitem__(key, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle, and copy, as a plain dictionary."""
+        return dict, (dict(self),)
+
+
+def _fields(pipe: SsvmPipe) -> dict[str, Any]:
+    """The attributes that a component has besides what it has learnt and written."""
+    return {"scorer": pipe.scorer, **{key: value for key, value in vars(pipe).items() if not key.startswith("_")}}
+
+

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass, replace
+from copy import copy, deepcopy
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -296,6 +296,13 @@ class TrainedState:
         """Pickle settings, weights and the solver's state, if it is to be saved."""
         state = self.state() if self.settings.save_solver_state else None
         return _unpickled, (self.stored(), self.codec, self.vocab, self.settings, self.solver, self.record, state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "TrainedState":
+        """Copy the training under way, too: the copy goes on as this one would."""
+        if not isinstance(self.training, Training | None):
+            # Its workers learn for one component.
+            return deepcopy(self.copied(self.codec), memo)
+        return TrainedState(**deepcopy({field.name: getattr(self, field.name) for field in fields(self)}, memo))
 
     def state(self) -> bytes | None:
         """The solver's state to save; None where there is none.

@@ -18,7 +18,19 @@ from spacy_ssvm.solvers import oracle_pass
 
 from .components import CORPUS, TEXTS, every, learnt, sampled
 from .test_solver_family import SOLVERS, settings_of
-from .toy import EXAMPLES, SEQUENCES, annotation, annotations, blank, doc, tagger_examples, teach, templates, train, trained
+from .toy import (
+    EXAMPLES,
+    SEQUENCES,
+    annotation,
+    annotations,
+    blank,
+    doc,
+    tagger_examples,
+    teach,
+    templates,
+    train,
+    trained,
+)
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc"

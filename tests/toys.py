@@ -177,7 +177,7 @@ class ListModel:
     def load(self):
         if not has_weights(self._model):
             return ListWeights(np.zeros(1 << BITS))
-        arrays, (size,) = load_arrays(self._model, {"vector": np.float64}, 1, labels or self.space.labels)
+        arrays, (size,) = load_arrays(self._model, {"vector": np.float64}, 1, self.space.labels)
         require(arrays["vector"].shape == (size,) == (1 << BITS,), "its weights are of another size")
         require_weights(arrays["vector"])
         return ListWeights(arrays["vector"])

@@ -116,12 +116,42 @@ class SsvmPipe(TrainablePipe):
             self._learning.rename(self.trained.with_codec(renamed(self.codec, name)))
 
     @property
+    def vocab(self) -> Vocab:
+        """The shared vocabulary. It stays: a pipeline with another one takes the component by `source`."""
+        return self.trained.vocab
+
+    @vocab.setter
+    def vocab(self, vocab: Vocab) -> None:
+        raise AttributeError(
+            f"[{self.name}] its vocab cannot be replaced: add the component to a pipeline with that vocab, by "
+            "nlp.add_pipe(..., source=...), or load it there, by from_bytes or from_disk"
+        )
+
+    @property
+    def model(self) -> Model:
+        """The thinc Model with the weights that were saved or loaded. It stays: `from_bytes` loads other weights."""
+        return self.trained.model
+
+    @model.setter
+    def model(self, model: Model) -> None:
+        raise AttributeError(
+            f"[{self.name}] its model cannot be replaced: load other weights by from_bytes or from_disk, or give "
+            "another model to the factory, in the config"
+        )
+
+    @property
     def codec(self) -> Codec:
-        """Reads gold annotation and writes predictions."""
+        """Reads gold annotation and writes predictions; another one must have the same type, name and labels."""
         return self.trained.codec
 
     @codec.setter
     def codec(self, codec: Codec) -> None:
+        own = self.codec
+        if type(codec) is not type(own) or (codec.name, codec.space.labels) != (own.name, own.space.labels):
+            raise ValueError(
+                f"[{own.name}] codec must be a {type(own).__name__} with the component's name and labels: make one by "
+                "dataclasses.replace(pipe.codec, ...), and add labels by add_label"
+            )
         self.trained = self.trained.with_codec(codec)
 
     @property
@@ -157,8 +187,11 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def cfg(self) -> dict[str, Any]:
-        """The contents of the file "cfg": labels, the annotation that was read in training, settings, calibration."""
-        return training_record.written(self.codec, self.trained.record)
+        """The contents of the file "cfg": labels, the annotation that was read in training, settings, calibration.
+
+        Its items cannot be set one by one: assign the whole.
+        """
+        return _Cfg(training_record.written(self.codec, self.trained.record), self._learning.warn)
 
     @cfg.setter
     def cfg(self, cfg: dict[str, Any]) -> None:
@@ -557,6 +590,18 @@ class SsvmPipe(TrainablePipe):
         for key, value in fields.items():
             setattr(self, key, value)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SsvmPipe":
+        """A component that goes on as this one would, learning included, with weights and a training of its own."""
+        copied = memo[id(self)] = _not_yet_made(type(self))
+        copied._take_over(deepcopy(self._learning, memo), deepcopy(self._own_annotation, memo))
+        for key, value in _fields(self).items():
+            setattr(copied, key, deepcopy(value, memo))
+        return copied
+
+    def __copy__(self) -> "SsvmPipe":
+        """A copy as `deepcopy` makes it, for the same vocabulary."""
+        return deepcopy(self, {id(self.vocab): self.vocab})
+
     @property
     def _asking(self) -> Asking:
         reads = self.trained.record.reads
@@ -590,18 +635,6 @@ class SsvmPipe(TrainablePipe):
             yield part
 
     def _one_by_one(self, docs: Sequence[Doc], first: int) -> Iterator[Doc]:
-    def __deepcopy__(self, memo: dict[int, Any]) -> "SsvmPipe":
-        """A component that goes on as this one would, learning included, with weights and a training of its own."""
-        copied = memo[id(self)] = _not_yet_made(type(self))
-        copied._take_over(deepcopy(self._learning, memo), deepcopy(self._own_annotation, memo))
-        for key, value in _fields(self).items():
-            setattr(copied, key, deepcopy(value, memo))
-        return copied
-
-    def __copy__(self) -> "SsvmPipe":
-        """A copy as `deepcopy` makes it, for the same vocabulary."""
-        return deepcopy(self, {id(self.vocab): self.vocab})
-
         handler = self.get_error_handler()
         for number, doc in enumerate(docs, first):
             try:
@@ -627,9 +660,6 @@ class SsvmPipe(TrainablePipe):
         return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
 
 
-def _not_yet_made(component: type[SsvmPipe]) -> SsvmPipe:
-    """A component that `__setstate__` makes, for pickle."""
-    return component.__new__(component)
 class _Cfg(dict[str, Any]):
     """A copy of the contents of the file "cfg", which says once that an item of it is set in vain."""
 
@@ -656,3 +686,6 @@ def _fields(pipe: SsvmPipe) -> dict[str, Any]:
     return {"scorer": pipe.scorer, **{key: value for key, value in vars(pipe).items() if not key.startswith("_")}}
 
 
+def _not_yet_made(component: type[SsvmPipe]) -> SsvmPipe:
+    """A component that `__setstate__` makes, for pickle."""
+    return component.__new__(component)

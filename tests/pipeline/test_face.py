@@ -136,7 +136,7 @@ def test_parts_of_a_component_cannot_be_replaced_by_those_of_another(factory):
     labels = [(*pipe.labels, NEW_LABEL[factory])] if factory in NEW_LABEL else []
     longer = [replace(pipe.codec, labels=more) for more in labels]
     for codec in (replace(pipe.codec, name="other"), None, *longer):
-        with pytest.raises(ValueError, match="codec must be a .*Codec with the component's name and labels"):
+        with pytest.raises(ValueError, match=r"codec must be a .*Codec with the component's name and labels"):
             pipe.codec = codec
     pipe.codec = replace(pipe.codec)
     assert annotations(nlp) == before

@@ -174,10 +174,10 @@ class ListModel:
     def store(self, weights, packing=EXACT, saved=None):
         store_arrays(self._model, {"vector": weights.vector}, [1 << BITS], self.space.labels)
 
-    def load(self, labels=None):
+    def load(self):
         if not has_weights(self._model):
             return ListWeights(np.zeros(1 << BITS))
-        arrays, (size,) = load_arrays(self._model, {"vector": np.float64}, 1, labels or self.space.labels)
+        arrays, (size,) = load_arrays(self._model, {"vector": np.float64}, 1, self.space.labels)
         require(arrays["vector"].shape == (size,) == (1 << BITS,), "its weights are of another size")
         require_weights(arrays["vector"])
         return ListWeights(arrays["vector"])

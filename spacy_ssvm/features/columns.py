@@ -190,6 +190,10 @@ class ColumnReader:
         self._types = TypeTable([*of_type.values(), *orths, *map(_of_each, also)])
         self._lock = Lock()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ColumnReader":
+        """Itself: what it remembers of word types holds in copies of the vocabulary, too."""
+        return self
+
     @property
     def annotation(self) -> list[str]:
         """The attributes among the columns that other components set: tag, pos, lemma, morph."""

@@ -300,16 +300,16 @@ class StructuredModel(Protocol):
         """A predictor with these weights."""
 
     def store(self, weights: Any, packing: Packing = EXACT, saved: Saved | None = None) -> None:
-        """Put the weights into the thinc Model. saved: the file from which training has started; None for zero.
+        """Put the weights into the thinc Model. Those of labels that have been appended since they were made are zero.
+
+        saved: the file from which training has started, maybe with fewer labels; None for zero.
 
         Raises:
             ValueError: a weight is not finite, or too large to be loaded.
         """
 
-    def load(self, labels: Sequence[str] | None = None) -> Any:
+    def load(self) -> Any:
         """Take the `Weights` out of the thinc Model; without any, all are zero.
-
-        labels: theirs, if the output space has more: weights of the others are zero.
 
         Raises:
             DamagedModel: an array is damaged, or of a wrong type, shape or range.

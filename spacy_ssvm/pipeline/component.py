@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, overload
@@ -86,10 +87,12 @@ class SsvmPipe(TrainablePipe):
     def _learning_from(self, trained: TrainedState) -> Learning:
         return Learning(trained, Warnings(trained.codec.name), self._annotated_anew)
 
-    def _take_over(self, learning: Learning) -> None:
+    def _take_over(self, learning: Learning, own_annotation: OwnAnnotation | None = None) -> None:
         trained = learning.trained
-        self._learning, self._own_annotation = learning, OwnAnnotation()
-        self.vocab, self.model = trained.vocab, trained.model
+        self._learning, self._own_annotation = learning, own_annotation or OwnAnnotation()
+        # spaCy's compiled methods read the attributes of its class.
+        TrainablePipe.vocab.__set__(self, trained.vocab)
+        TrainablePipe.model.__set__(self, trained.model)
         TrainablePipe.name.__set__(self, trained.codec.name)
 
     @property
@@ -113,12 +116,42 @@ class SsvmPipe(TrainablePipe):
             self._learning.rename(self.trained.with_codec(renamed(self.codec, name)))
 
     @property
+    def vocab(self) -> Vocab:
+        """The shared vocabulary. It stays: a pipeline with another one takes the component by `source`."""
+        return self.trained.vocab
+
+    @vocab.setter
+    def vocab(self, vocab: Vocab) -> None:
+        raise AttributeError(
+            f"[{self.name}] its vocab cannot be replaced: add the component to a pipeline with that vocab, by "
+            "nlp.add_pipe(..., source=...), or load it there, by from_bytes or from_disk"
+        )
+
+    @property
+    def model(self) -> Model:
+        """The thinc Model with the weights that were saved or loaded. It stays: `from_bytes` loads other weights."""
+        return self.trained.model
+
+    @model.setter
+    def model(self, model: Model) -> None:
+        raise AttributeError(
+            f"[{self.name}] its model cannot be replaced: load other weights by from_bytes or from_disk, or give "
+            "another model to the factory, in the config"
+        )
+
+    @property
     def codec(self) -> Codec:
-        """Reads gold annotation and writes predictions."""
+        """Reads gold annotation and writes predictions; another one must have the same type, name and labels."""
         return self.trained.codec
 
     @codec.setter
     def codec(self, codec: Codec) -> None:
+        own = self.codec
+        if type(codec) is not type(own) or (codec.name, codec.space.labels) != (own.name, own.space.labels):
+            raise ValueError(
+                f"[{own.name}] codec must be a {type(own).__name__} with the component's name and labels: make one by "
+                "dataclasses.replace(pipe.codec, ...), and add labels by add_label"
+            )
         self.trained = self.trained.with_codec(codec)
 
     @property
@@ -154,8 +187,11 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def cfg(self) -> dict[str, Any]:
-        """The contents of the file "cfg": labels, the annotation that was read in training, settings, calibration."""
-        return training_record.written(self.codec, self.trained.record)
+        """The contents of the file "cfg": labels, the annotation that was read in training, settings, calibration.
+
+        Its items cannot be set one by one: assign the whole.
+        """
+        return _Cfg(training_record.written(self.codec, self.trained.record), self._learning.warn)
 
     @cfg.setter
     def cfg(self, cfg: dict[str, Any]) -> None:
@@ -273,7 +309,7 @@ class SsvmPipe(TrainablePipe):
     @_rehearsal_model.setter
     def _rehearsal_model(self, model: object) -> None:
         # spaCy hands over a copy of the model, which need not hold what was learnt since it was last saved.
-        self._learning.tutor = self.trained.copied(replace(self.codec, patterns=()))
+        self._learning.tutor = None if model is None else self.trained.copied(replace(self.codec, patterns=()))
 
     def rehearse(
         self, examples: Iterable[Example], sgd: Any = None, losses: dict[str, float] | None = None, **config: Any
@@ -546,14 +582,25 @@ class SsvmPipe(TrainablePipe):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings, weights and the solver's state, if it is to be saved, and nothing that is derived from
         them."""
-        fields = {key: value for key, value in vars(self).items() if not key.startswith("_")}
-        return _not_yet_made, (type(self),), (self.trained, {**fields, "scorer": self.scorer})
+        return _not_yet_made, (type(self),), (self.trained, _fields(self))
 
     def __setstate__(self, state: tuple[TrainedState, dict[str, Any]]) -> None:
         trained, fields = state
         self._begin(trained)
         for key, value in fields.items():
             setattr(self, key, value)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SsvmPipe":
+        """A component that goes on as this one would, learning included, with weights and a training of its own."""
+        copied = memo[id(self)] = _not_yet_made(type(self))
+        copied._take_over(deepcopy(self._learning, memo), deepcopy(self._own_annotation, memo))
+        for key, value in _fields(self).items():
+            setattr(copied, key, deepcopy(value, memo))
+        return copied
+
+    def __copy__(self) -> "SsvmPipe":
+        """A copy as `deepcopy` makes it, for the same vocabulary."""
+        return deepcopy(self, {id(self.vocab): self.vocab})
 
     @property
     def _asking(self) -> Asking:
@@ -611,6 +658,32 @@ class SsvmPipe(TrainablePipe):
     def _is_first(self, nlp: Language) -> bool:
         """Whether it is the first of our components in the pipeline, for what is to be said once."""
         return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
+
+
+class _Cfg(dict[str, Any]):
+    """A copy of the contents of the file "cfg", which says once that an item of it is set in vain."""
+
+    def __init__(self, contents: dict[str, Any], warn: Warnings) -> None:
+        super().__init__(contents)
+        self._warn = warn
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        # No error: spaCy's find-threshold sets an item, and then assigns the whole.
+        self._warn.once(
+            "cfg",
+            f"cfg[{key!r}] = {value!r} changes nothing in the component, as cfg is a copy of what is saved: load the "
+            "pipeline with another config to change a setting (this is said once)",
+        )
+        super().__setitem__(key, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle, and copy, as a plain dictionary."""
+        return dict, (dict(self),)
+
+
+def _fields(pipe: SsvmPipe) -> dict[str, Any]:
+    """The attributes that a component has besides what it has learnt and written."""
+    return {"scorer": pipe.scorer, **{key: value for key, value in vars(pipe).items() if not key.startswith("_")}}
 
 
 def _not_yet_made(component: type[SsvmPipe]) -> SsvmPipe:

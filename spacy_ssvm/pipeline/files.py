@@ -47,12 +47,10 @@ class Files:
 
     def to_bytes(self) -> bytes:
         """The contents of all files together."""
-        trained = self._trained
-        with trained.packed():
-            fields = self._contents(None)
-            if "vocab" not in self._exclude:
-                fields["vocab"] = trained.vocab.to_bytes(exclude=self._exclude)
-            return bytes(srsly.msgpack_dumps(fields))
+        fields = self._contents(None)
+        if "vocab" not in self._exclude:
+            fields["vocab"] = self._trained.vocab.to_bytes(exclude=self._exclude)
+        return bytes(srsly.msgpack_dumps(fields))
 
     def to_disk(self, path: str | Path) -> None:
         """Replace the files in a folder, when all of them are written.
@@ -61,8 +59,7 @@ class Files:
             OSError: the disk is full, or the directory cannot be written to; what was saved there before stays.
         """
         folder = util.ensure_path(path)
-        with self._trained.packed():
-            files = self._contents(2)
+        files = self._contents(2)
         try:
             replace_files(folder, files)
             if "state" not in files:
@@ -105,13 +102,15 @@ class Files:
         return self._loaded(FieldSource(read, srsly.read_json, _contents, model.from_disk, vocab.from_disk), warn)
 
     def _contents(self, indent: int | None) -> dict[str, bytes]:
-        """The contents of the files but the vocabulary's; the model holds what is to be saved."""
+        """The contents of the files but the vocabulary's."""
         trained = self._trained
-        digest, name = store.digest(trained.model), trained.codec.name
+        # Not the component's own, with which other threads may predict or be saved.
+        model = trained.packed()
+        digest, name = store.digest(model), trained.codec.name
         sealed = training_record.sealed(training_record.written(trained.codec, trained.record), digest)
         cfg = srsly.json_dumps(sealed, **({} if indent is None else {"indent": indent}))
-        files = {"cfg": cfg.encode(), "model": trained.model.to_bytes()}
-        names = trained.model.attrs.get(store.NAMES)
+        files = {"cfg": cfg.encode(), "model": model.to_bytes()}
+        names = model.attrs.get(store.NAMES)
         if names is not None:
             sizes = f"{len(names):,}", f"{len(files['model']):,}"
             LOGGER.info("[%s] the names of the features take %s of the model's %s bytes", name, *sizes)

@@ -190,7 +190,7 @@ class SsvmNer(ChainComponent):
         """Write the predicted entities, from `predict`, to the Docs; with `spans_key`, also candidate entities."""
         docs = as_docs(docs)
         if self.codec.spans_key:
-            # First: once the Doc has entities, they constrain the candidates.
+            # First, and without earlier entities of its own: those that a Doc has constrain the candidates.
             self._add_spans(docs, self.codec.spans_key)
         super().set_annotations(docs, predictions)
 
@@ -198,7 +198,8 @@ class SsvmNer(ChainComponent):
         threshold = self.codec.threshold
         min_score = max(threshold, MIN_PROBABILITY) if self.has_probabilities else threshold
         checked_min_score(self.name, min_score, self.has_probabilities, "threshold")
-        for doc, scores in zip(docs, self._candidates(docs, min_score)):
+        found = self._own_annotation.without_remembered(self.codec, docs)
+        for doc, scores in zip(docs, self._candidates(found, min_score)):
             group = SpanGroup(doc, name=key, spans=[Span(doc, *entity) for entity in scores])
             group.attrs["scores"] = np.array(list(scores.values()))
             doc.spans[key] = group

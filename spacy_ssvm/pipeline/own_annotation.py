@@ -38,8 +38,11 @@ class OwnAnnotation:
 
     def given(self, codec: Codec, docs: Sequence[Doc]) -> list[Given]:
         """The annotation besides its own that the component finds on these Docs, to which it is about to write."""
-        left = self._without(codec, docs, self._remembered(docs))
-        return [given_annotation(codec, doc) for doc in left]
+        return [given_annotation(codec, doc) for doc in self.without_remembered(codec, docs)]
+
+    def without_remembered(self, codec: Codec, docs: Sequence[Doc]) -> list[Doc]:
+        """The Docs, copied without what the component has written where these very objects were written to."""
+        return self._without(codec, docs, self._remembered(docs))
 
     def remember(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
         """Remember that these predictions were written to the Docs."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass, replace
+from copy import copy, deepcopy
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -234,8 +234,7 @@ class TrainedState:
 
     def copied(self, codec: Codec) -> "TrainedState":
         """The present weights in a model of their own, with a codec of the same labels, and without training."""
-        self.store()
-        copied = self.untrained(self.model.copy(), codec, self.vocab, self.settings, self.solver)
+        copied = self.untrained(self.stored(), codec, self.vocab, self.settings, self.solver)
         return replace(copied, record=self.record)
 
     def with_labels(self, labels: Sequence[str]) -> "TrainedState":
@@ -243,13 +242,11 @@ class TrainedState:
         for label in labels:
             self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         codec = replace(self.codec, labels=(*self.codec.labels, *labels))
-        self.store()
-        structured, weights = bind(self.model, codec.space, self.vocab, self.settings), None
-        if store.has_weights(self.model):
-            weights = structured.load(self.codec.space.labels)
-            structured.store(weights, EXACT, Saved(store.arrays_of(self.model), are_corrected=True))
+        structured = bind(self.model, codec.space, self.vocab, self.settings)
+        if self.are_any():
+            self._put(structured, self._present(), EXACT)
         return replace(
-            self, codec=codec, structured=structured, training=None, saved_state=None, start=None, weights=weights
+            self, codec=codec, structured=structured, training=None, saved_state=None, start=None, weights=None
         )
 
     def has_state(self) -> bool:
@@ -259,10 +256,10 @@ class TrainedState:
 
     def count(self) -> tuple[int, int]:
         """The number of non-zero weights and the number of all weights."""
-        self.store()
-        if not store.has_weights(self.model):
+        model = self.stored()
+        if not store.has_weights(model):
             return 0, 0
-        weights: Weights = self.structured.load()
+        weights: Weights = self._bound(model).load()
         return weights.size()
 
     def store(self, packing: Packing = EXACT) -> None:
@@ -271,30 +268,41 @@ class TrainedState:
         Raises:
             ValueError: a weight is not finite, or too large to be loaded.
         """
-        if self.training is not None:
-            self._put(self.structured, self._present(), packing)
-        elif packing != EXACT and store.is_exact(self.model):
-            self._put(self.structured, self._stored(), packing)
+        store.restore(self.model, store.snapshot(self.stored(packing)))
 
-    @contextmanager
-    def packed(self) -> Iterator[None]:
-        """Within this context, the model holds the weights as they will be saved."""
+    def stored(self, packing: Packing = EXACT) -> Model:
+        """A thinc Model of its own with the weights; weights that were pruned or rounded before stay as they are.
+
+        Raises:
+            ValueError: a weight is not finite, or too large to be loaded.
+        """
+        model = store.twin(self.model)
+        if self.training is None and (packing == EXACT or not store.is_exact(self.model)):
+            store.restore(model, store.snapshot(self.model))
+            return model
+        weights = self._present()
+        # Scores that the predictor of a training has stored are of no more use, as learning comes next.
+        if self.training is not None:
+            vars(self).pop("predictor", None)
+        self._put(self._bound(model), weights, packing)
+        return model
+
+    def packed(self) -> Model:
+        """A thinc Model of its own with the weights as they will be saved."""
         release()
-        with unchanged(self.model):
-            if self.training is None:
-                self.store(self.settings.packing)
-            else:
-                weights = self._present()
-                # Scores that the predictor has stored are of no more use, as learning comes next.
-                vars(self).pop("predictor", None)
-                self._put(self.structured, weights, self.settings.packing)
-            yield
+        return self.stored(self.settings.packing)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings, weights and the solver's state, if it is to be saved."""
-        self.store()
         state = self.state() if self.settings.save_solver_state else None
-        return _unpickled, (self.model, self.codec, self.vocab, self.settings, self.solver, self.record, state)
+        return _unpickled, (self.stored(), self.codec, self.vocab, self.settings, self.solver, self.record, state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "TrainedState":
+        """Copy the training under way, too: the copy goes on as this one would."""
+        if not isinstance(self.training, Training | None):
+            # Its workers learn for one component.
+            return deepcopy(self.copied(self.codec), memo)
+        return TrainedState(**deepcopy({field.name: getattr(self, field.name) for field in fields(self)}, memo))
 
     def state(self) -> bytes | None:
         """The solver's state to save; None where there is none.
@@ -331,9 +339,11 @@ class TrainedState:
         """The present weights as they will be saved."""
         if self._is_as_saved():
             return self._present()
-        twin = bind(store.twin(self.model), self.codec.space, self.vocab, self.settings)
-        self._put(twin, self._present(), self.settings.packing)
-        return twin.load()
+        return self._bound(self.stored(self.settings.packing)).load()
+
+    def _bound(self, model: Model) -> StructuredModel:
+        """The structured model of this thinc Model."""
+        return bind(model, self.codec.space, self.vocab, self.settings)
 
     def _put(self, structured: StructuredModel, weights: Any, packing: Packing) -> None:
         """Put these weights into the thinc Model of a structured model."""
@@ -365,16 +375,6 @@ def _unpickled(
     state: bytes | None,
 ) -> TrainedState:
     return replace(TrainedState.untrained(model, codec, vocab, settings, solver), record=record, saved_state=state)
-
-
-@contextmanager
-def unchanged(model: Model) -> Iterator[None]:
-    """Within this context, the model may hold other weights and attributes; after it, those of before."""
-    before = store.snapshot(model)
-    try:
-        yield
-    finally:
-        store.restore(model, before)
 
 
 @contextmanager

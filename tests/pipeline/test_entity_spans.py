@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from spacy.cli.find_threshold import find_threshold
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from .components import CRF, SVM, learnt
@@ -27,6 +27,22 @@ def test_the_group_has_what_scores_enough(settings, threshold):
     assert [(ent.start, ent.end, ent.label_) for ent in alone(doc(alone, TEXT)).ents] == [
         (ent.start, ent.end, ent.label_) for ent in text.ents
     ]
+
+
+def test_writing_again_changes_no_score():
+    """What the component has set itself is no constraint of the candidates; what others have set is one."""
+    nlp = learnt("ssvm_ner", spans_key="possible", threshold=0.1, **CRF)
+    pipe, text, ruled = nlp.get_pipe("ssvm_ner"), doc(nlp, TEXT), doc(nlp, TEXT)
+    ruled.set_ents([Span(ruled, 0, 2, "PER")], default="missing")
+    for tokens in (text, ruled):
+        predictions = pipe.predict([tokens])
+        groups = []
+        for _ in range(3):
+            pipe.set_annotations([tokens], predictions)
+            group = tokens.spans["possible"]
+            groups.append([(*span, score) for span, score in zip(group, group.attrs["scores"].tolist())])
+        assert groups[0] == groups[1] == groups[2]
+    assert pipe.scored_ents(text)[0, 2, "PER"] < pipe.scored_ents(ruled)[0, 2, "PER"] == 1
 
 
 def test_groups_are_saved_with_the_docs():

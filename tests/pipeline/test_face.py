@@ -1,15 +1,19 @@
 """What spaCy expects of every component, whatever it learns: names, scorers, labels that were given, failed calls."""
 
+import copy
+import pickle
 import warnings
+from dataclasses import replace
 
 import pytest
 import spacy
+from spacy.pipeline import TrainablePipe
 from spacy.training import Example
 
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.pipeline.trained_state import TrainedState
 
-from .components import every, learnt
+from .components import NEW_LABEL, every, learnt
 from .toy import EXAMPLES, annotations, blank, doc, senter_examples, trained
 
 FACTORIES = list(EXAMPLES)
@@ -109,6 +113,34 @@ def test_cfg_cannot_change_the_labels(factory):
         pipe.cfg = {**pipe.cfg, "labels": [*pipe.labels, "NEW"]}
     pipe.cfg = {**pipe.cfg, "threshold": 0.5}
     assert "threshold" not in pipe.cfg and "NEW" not in pipe.labels
+
+
+def test_an_item_of_cfg_is_not_set_silently():
+    pipe = trained("ssvm_tagger").get_pipe("ssvm_tagger")
+    with pytest.warns(UserWarning, match=r"cfg\['overwrite'\] = True changes nothing") as caught:
+        for _ in range(2):
+            pipe.cfg["overwrite"] = True
+    assert len(caught) == 1 and "overwrite" not in pipe.cfg
+    assert pickle.loads(pickle.dumps(pipe.cfg)) == copy.copy(pipe.cfg) == pipe.cfg
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_parts_of_a_component_cannot_be_replaced_by_those_of_another(factory):
+    """They would have no effect, or make a component that fails later."""
+    nlp, other = trained(factory), trained("ssvm_tagger" if factory == "ssvm_ner" else "ssvm_ner")
+    pipe, before = nlp.get_pipe(factory), annotations(nlp)
+    theirs = other.get_pipe(other.pipe_names[0])
+    for name in ("model", "vocab", "codec"):
+        with pytest.raises((AttributeError, ValueError), match=rf"^\[{factory}\] .*{name}"):
+            setattr(pipe, name, getattr(theirs, name))
+    labels = [(*pipe.labels, NEW_LABEL[factory])] if factory in NEW_LABEL else []
+    longer = [replace(pipe.codec, labels=more) for more in labels]
+    for codec in (replace(pipe.codec, name="other"), None, *longer):
+        with pytest.raises(ValueError, match=r"codec must be a .*Codec with the component's name and labels"):
+            pipe.codec = codec
+    pipe.codec = replace(pipe.codec)
+    assert annotations(nlp) == before
+    assert TrainablePipe.model.__get__(pipe) is pipe.model and TrainablePipe.vocab.__get__(pipe) is nlp.vocab
 
 
 def test_only_annotation_that_was_there_counts_as_learnt_from():

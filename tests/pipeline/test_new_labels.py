@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.distributed.learning import learn_by
+from spacy_ssvm.models.chain import weights as chain_weights
+from spacy_ssvm.models.tree import weights as tree_weights
 from spacy_ssvm.pipeline import learning
 from spacy_ssvm.pipeline.training_record import NO_RECORD
 from spacy_ssvm.solvers.dcd import Dcd
@@ -49,6 +51,17 @@ def test_a_batch_in_parts_with_new_labels_teaches_the_same_as_a_whole_one(factor
     whole = in_parts(factory, 1, n_known)
     assert in_parts(factory, 3, n_known) == whole
     assert in_parts(factory, 7, n_known) == whole
+
+
+@labelled
+def test_a_new_label_packs_the_weights_once(factory, monkeypatch):
+    """Hundreds of labels have millions of weights, and a label may come in any update."""
+    nlp, packed = trained(factory, 2), []
+    for module in (chain_weights, tree_weights):
+        store = module.store_arrays
+        monkeypatch.setattr(module, "store_arrays", lambda *args, store=store: packed.append(store(*args)))
+    nlp.update(EXAMPLES[factory](nlp, NEW[factory]))
+    assert NEW_LABEL[factory] in nlp.get_pipe(factory).labels and len(packed) == 1
 
 
 def test_an_optimizer_ends_a_batch_that_comes_in_parts():

@@ -18,7 +18,19 @@ from spacy_ssvm.solvers import oracle_pass
 
 from .components import CORPUS, TEXTS, every, learnt, sampled
 from .test_solver_family import SOLVERS, settings_of
-from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, templates, train, trained
+from .toy import (
+    EXAMPLES,
+    SEQUENCES,
+    annotation,
+    annotations,
+    blank,
+    doc,
+    tagger_examples,
+    teach,
+    templates,
+    train,
+    trained,
+)
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc"
@@ -110,6 +122,22 @@ def test_threads_share_one_pipeline(factory):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: annotation(nlp(doc(nlp, text))), TEXTS * 4))
     assert found == alone * 4
+
+
+@every
+def test_threads_save_one_pipeline_at_the_same_time(factory):
+    """With weights that are packed, and with names of features, which are attributes of the model."""
+    packing = {"weight_dtype": "int8", "keep_fraction": 0.5}
+    names = {"save_feature_names": True} if factory in SEQUENCES else {}
+    nlp = trained(factory, 3, **packing, **names)
+    pipe, before = nlp.get_pipe(factory), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            saved = list(pool.map(lambda _: pipe.to_bytes(exclude=["vocab"]), range(24)))
+    finally:
+        sys.setswitchinterval(before)
+    assert set(saved) == {pipe.to_bytes(exclude=["vocab"])}
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,47 @@ def test_a_copy_is_independent(factory):
 
 
 @every
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("n_batches", [0, 2])
+def test_a_copy_learns_on_as_the_original(factory, copied, n_batches):
+    """From its solver's state, with the config's seed, and in the middle of a batch that comes in parts."""
+    nlp = blank(factory)
+    nlp.config["training"].update(seed=5, accumulate_gradient=2)
+    examples, pipe = EXAMPLES[factory](nlp), nlp.get_pipe(factory)
+    nlp.initialize(lambda: examples)
+
+    def learn(component):
+        component.update(examples[2:])
+        component.finish_update(None)
+        for example in examples:
+            component.update([example])
+        component.finish_update(None)
+        return component.to_bytes(exclude=["vocab"]), component.figures, component.certificate()
+
+    for _ in range(n_batches):
+        learn(pipe)
+    pipe.update(examples[:2])
+    again = copied(pipe)
+    assert again.trained.seed == 5 and again.trained.gets_parts
+    before, expected = again.to_bytes(exclude=["vocab"]), learn(pipe)
+    assert again.to_bytes(exclude=["vocab"]) == before and learn(again) == expected
+    assert (again.vocab is pipe.vocab) == (copied is copy.copy)
+
+
+@every
+def test_a_copy_of_a_loaded_component_corrects_and_rehearses_as_it_does(factory):
+    nlp = learnt(factory)
+    nlp.resume_training()
+    first, others = EXAMPLES[factory](nlp)[:1], EXAMPLES[factory](nlp)[1:]
+    nlp.update(first)
+    again = copy.deepcopy(nlp)
+    for pipeline in (nlp, again):
+        pipeline.update(others)
+        pipeline.rehearse(first)
+    assert again.get_pipe(factory).to_bytes() == nlp.get_pipe(factory).to_bytes()
+
+
+@every
 def test_score_keys(factory):
     nlp = learnt(factory)
     scores = nlp.evaluate(EXAMPLES[factory](nlp))

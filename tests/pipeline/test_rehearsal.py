@@ -78,3 +78,14 @@ def test_the_tutor_is_not_saved(factory):
     assert nlp.rehearse(EXAMPLES[factory](nlp)) == {factory: 0.0}, "there is none before training is resumed"
     nlp.resume_training()
     assert weights(nlp, factory) == before
+
+
+def test_without_a_model_there_is_no_tutor():
+    """As with spaCy's components, whose `_rehearsal_model` is None where there is nothing to rehearse."""
+    nlp = trained("ssvm_tagger", 2)
+    nlp.resume_training()
+    pipe = nlp.get_pipe("ssvm_tagger")
+    pipe._rehearsal_model = None
+    before = weights(nlp, "ssvm_tagger")
+    assert pipe._rehearsal_model is None and nlp.rehearse(raw(nlp, "ssvm_tagger")) == {"ssvm_tagger": 0.0}
+    assert weights(nlp, "ssvm_tagger") == before

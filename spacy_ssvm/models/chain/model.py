@@ -130,13 +130,13 @@ class ChainModel:
         return ChainPredictor(self.extractor, self.space, weights, self._vocab, first_pass)
 
     def store(self, weights: ChainWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
-        files.store(self._model, weights, self.labels, packing, saved)
+        files.store(self._model, files.widen(weights, len(self.labels)), self.labels, packing, saved)
 
-    def load(self, labels: Sequence[str] | None = None) -> ChainWeights:
+    def load(self) -> ChainWeights:
         architectures.check_chain(self._model)
         if not store.has_weights(self._model):
             return files.no_weights(len(self.labels))
-        return files.widen(files.load(self._model, self.labels if labels is None else labels), len(self.labels))
+        return files.load(self._model, self.labels)
 
     @property
     def _hash_bits(self) -> int | None:

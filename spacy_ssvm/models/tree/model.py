@@ -106,15 +106,16 @@ class TreeModel:
         return TreePredictor(self.extractor, self.space, self.shape, first_pass, weights, self._vocab)
 
     def store(self, weights: TreeWeights, packing: Packing = EXACT, saved: Saved | None = None) -> None:
+        shape = self.shape
+        weights = files.widen(weights, 1 << shape.arc_bits, 1 << shape.label_bits, shape.n_labels)
         files.store(self._model, weights, self.labels, packing, saved)
 
-    def load(self, labels: Sequence[str] | None = None) -> TreeWeights:
+    def load(self) -> TreeWeights:
         architectures.check_tree(self._model)
-        labels, shape = self.labels if labels is None else labels, self.shape
+        shape = self.shape
         if not store.has_weights(self._model):
             return TreeWeights(masked(np.zeros(dimension(shape), np.float32)), NO_FIRST_PASS)
-        weights = files.load(self._model, labels, dimension(shape._replace(n_labels=len(labels))), SIZES)
-        return files.widen(weights, 1 << shape.arc_bits, len(labels), shape.n_labels)
+        return files.load(self._model, self.labels, dimension(shape), SIZES)
 
     def _counts(self, weights: TreeWeights) -> np.ndarray | None:
         return unpack_numbers(weights.seen, n_rows(self.shape))

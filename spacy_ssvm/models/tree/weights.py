@@ -135,13 +135,14 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> Mas
     return masked(dense)
 
 
-def widen(weights: TreeWeights, n_arcs: int, n_before: int, n_after: int) -> TreeWeights:
-    """Weights with zeros for appended labels, whose number grows from n_before to n_after.
+def widen(weights: TreeWeights, n_arcs: int, n_rows: int, n_labels: int) -> TreeWeights:
+    """Weights with zeros for labels that have been appended, up to n_labels.
 
-    n_arcs: the number of weights before the blocks of labels.
+    n_arcs: the number of weights before the blocks of labels. n_rows: the number of these blocks.
     """
-    if n_after == n_before:
+    if weights.trees.length == n_arcs + n_rows * n_labels:
         return weights
     trees = weights.trees.dense()
-    wider = np.pad(trees[n_arcs:].reshape(-1, n_before), ((0, 0), (0, n_after - n_before)))
+    of_labels = trees[n_arcs:].reshape(n_rows, -1)
+    wider = np.pad(of_labels, ((0, 0), (0, n_labels - of_labels.shape[1])))
     return weights._replace(trees=masked(np.concatenate([trees[:n_arcs], wider.ravel()])))

@@ -1,6 +1,6 @@
 """The examples of Docs in a data set: where they are, and what happens to them when Docs are replaced."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -28,11 +28,13 @@ class Documents:
     """The examples of n Docs; other examples, of Docs that were replaced, are empty.
 
     first, sizes: int64 [n], the first example of each Doc, and how many it has. n_examples: the number of all examples.
+    unit: the name of the examples of a Doc that has several, in the plural.
     """
 
     first: np.ndarray = field(default_factory=_none)
     sizes: np.ndarray = field(default_factory=_none)
     n_examples: int = 0
+    unit: str = "sentences"
 
     def __len__(self) -> int:
         return len(self.first)
@@ -51,8 +53,8 @@ class Documents:
     def with_more(self, sizes: np.ndarray) -> "Documents":
         """These Docs, and others with so many examples, int64, which are appended: memory is shared."""
         first = self.n_examples + np.cumsum(sizes) - sizes
-        n_examples = self.n_examples + int(sizes.sum())
-        return Documents(appended(self.first, first), appended(self.sizes, sizes), n_examples)
+        first, all_sizes = appended(self.first, first), appended(self.sizes, sizes)
+        return replace(self, first=first, sizes=all_sizes, n_examples=self.n_examples + int(sizes.sum()))
 
     def replaced_by_last(self, docs: list[int]) -> tuple[np.ndarray, "Documents"]:
         """Move the last Docs, as many as these, to the places of these. Returns the examples to keep, int64, in order.
@@ -75,4 +77,4 @@ class Documents:
         # Examples that are removed come after all those that keep their numbers.
         numbers = np.append(0, np.cumsum(is_kept))
         first, sizes = numbers[first[:kept]], sizes[:kept].copy()
-        return order[is_kept], Documents(first, sizes, int(numbers[-1]))
+        return order[is_kept], replace(self, first=first, sizes=sizes, n_examples=int(numbers[-1]))

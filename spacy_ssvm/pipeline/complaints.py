@@ -77,7 +77,7 @@ def projections(
     places = np.unique(np.repeat(np.arange(len(sizes)), sizes)[changed])
     which = f"{len(places):,} of {len(numbers):,} examples"
     if sizes.sum() > len(sizes):
-        which = f"{len(changed):,} of {sizes.sum():,} sentences, in {which},"
+        which = f"{len(changed):,} of {sizes.sum():,} {data.docs.unit}, in {which},"
     return (
         f"{which} have annotation that this component cannot produce ({data.impossible}); the nearest possible one is "
         f"learnt instead: {listed(names([numbers[place] for place in places]))}"

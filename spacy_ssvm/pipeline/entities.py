@@ -84,6 +84,7 @@ class EntityKinds(TokenKinds):
 
     attributes = (IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE)
     constraining = (SENT_START, ENT_IOB, ENT_TYPE)
+    outside = OUTSIDE
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._types = {label: number for number, label in enumerate(labels)}

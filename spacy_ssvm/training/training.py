@@ -159,6 +159,10 @@ class Training:
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
+        docs = self.data.docs
+        if docs.n_examples > len(docs):
+            message = "[%s] %s Docs are learnt from as %s %s: objectives and certificates are of these"
+            LOGGER.info(message, self.name, f"{len(docs):,}", f"{docs.n_examples:,}", docs.unit)
         release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 

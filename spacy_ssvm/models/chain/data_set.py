@@ -1,6 +1,6 @@
-"""The examples of a sequence component: one chain for each Doc, or for each token with a gold label."""
+"""The examples of a sequence component: a chain for each Doc, for each piece of a long one, or for each token."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,12 @@ from ..protocol import ManyLayouts, PartlyKnown, Rows, Sharded
 from .by_use import WeightsByUse
 from .completion import new_labels_ruled_out, project
 from .data import Chains, dimension, make_chains
-from .encoded import EncodedChains
+from .encoded import EncodedChains, Runs
 from .feature_rows import FeatureRows
 from .first_pass import SeenLabels
 from .gold_labels import GoldLabels
 from .oracles import chain_problem, extent
+from .pieces import WHOLE_DOCS, Division, runs_of_pieces
 
 LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",), ones="values")
 """The arrays of `Chains`."""
@@ -27,8 +28,8 @@ LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",
 class ChainSet(PartlyKnown, ManyLayouts, Sharded):
     """Chains with their feature rows.
 
-    features: their rows. constraints: of all chains. seen_labels: of the first pass, if there is one. of_tokens: as in
-    `ChainCodec`. by_use: the numbering of weights, None if they are numbered by row.
+    features: their rows. constraints: of all chains. seen_labels: of the first pass, if there is one. division: of Docs
+    into examples. by_use: the numbering of weights, None if they are numbered by row.
     """
 
     impossible = "such as an entity that begins with whitespace"
@@ -38,14 +39,14 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         features: FeatureRows,
         constraints: Constraints,
         seen_labels: SeenLabels | None = None,
-        of_tokens: bool = False,
+        division: Division = WHOLE_DOCS,
         by_use: WeightsByUse | None = None,
     ) -> None:
-        self.docs = Documents()
+        self.docs = Documents(unit=division.unit)
         self.features = features
         self.seen_labels = seen_labels
         self._constraints = constraints
-        self._of_tokens = of_tokens
+        self._division = division
         nothing, empty = np.zeros(1, np.int64), np.zeros(0, np.int32)
         none = make_chains(nothing, nothing, empty, empty, constraints)
         self._chains = Growing[Chains](LEVELS, extent, none)
@@ -58,7 +59,7 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         feature_starts, rows, values = self.features.read(columns)
         sizes, starts, tokens = self._examples(encoded)
         features: Any = slice(None)
-        if self._of_tokens:
+        if self._division.of_tokens:
             features, feature_starts = elements(feature_starts, tokens), taken_starts(feature_starts, tokens)
         gold = encoded.annotated[tokens]
         annotated = gold.copy()
@@ -73,20 +74,26 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
             encoded.kinds[tokens],
         )
         project(chunk, annotated)
+        wrong: Sequence[Runs] = [()] * int(sizes.sum())
+        if not self._division.of_tokens and encoded.sizes is None:
+            cuts = self._division.cuts(starts, chunk.gold, encoded.wrong)
+            sizes = sizes + np.diff(np.searchsorted(cuts, starts))
+            chunk = chunk._replace(starts=np.sort(np.append(starts, cuts)))
+            wrong = runs_of_pieces(encoded.wrong, starts, chunk.starts)
         self._chains.add(chunk)
-        self._gold.add(annotated, [()] * int(sizes.sum()) if self._of_tokens else encoded.wrong)
+        self._gold.add(annotated, wrong)
         n_before, self.docs = self.docs.n_examples, self.docs.with_more(sizes)
         self._problem = None
         return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != gold))
 
     def _examples(self, encoded: EncodedChains) -> tuple[np.ndarray, np.ndarray, Any]:
-        """The number of examples of each Doc, int64 [n], the first token of each example and the end, int64, and which
-        tokens these are of."""
+        """The number of examples of each Doc, before long ones are cut, int64 [n], the first token of each example and
+        the end, int64, and which tokens these are of."""
         starts, sizes = encoded.columns.starts, encoded.sizes
-        if not self._of_tokens:
-            return np.ones(len(starts) - 1, np.int64), starts, slice(None)
         if sizes is not None:
             return sizes, np.zeros(int(sizes.sum()) + 1, np.int64), np.zeros(0, np.int64)
+        if not self._division.of_tokens:
+            return np.ones(len(starts) - 1, np.int64), starts, slice(None)
         tokens = np.flatnonzero(encoded.annotated >= 0)
         return np.diff(np.searchsorted(tokens, starts)), np.arange(len(tokens) + 1), tokens
 
@@ -118,7 +125,7 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         self._problem = self._by_use = None
         if by_use:
             counts = self.features.counts(self._chains.joined().rows)
-            self._by_use = WeightsByUse.new(counts, self._constraints, self._of_tokens)
+            self._by_use = WeightsByUse.new(counts, self._constraints, self._division.of_tokens)
         else:
             self.features.take_all()
 
@@ -176,7 +183,7 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
 
     def without_docs(self) -> "ChainSet":
         features, by_use = self.features.without_tokens(), self._by_use and self._by_use.without_chains()
-        return ChainSet(features, self._constraints, self.seen_labels, self._of_tokens, by_use)
+        return ChainSet(features, self._constraints, self.seen_labels, self._division, by_use)
 
     def rows(self) -> Rows:
         n_labels = len(self._constraints.start)
@@ -191,7 +198,7 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         return self.without_docs()
 
     def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "ChainSet":
-        return ChainSet(self.features.of_keys(keys, seen), self._constraints, self.seen_labels, self._of_tokens)
+        return ChainSet(self.features.of_keys(keys, seen), self._constraints, self.seen_labels, self._division)
 
     def seen(self) -> np.ndarray:
         """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in these Docs or in earlier ones."""

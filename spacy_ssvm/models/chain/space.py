@@ -35,6 +35,8 @@ class TokenKinds:
     """spaCy's numbers of the A token attributes that kinds depend on, whose values, uint64 [T, A], the methods get."""
     constraining: tuple[int, ...] = ()
     """Attributes among those that limit labels in training, too, and that other components may change."""
+    outside: int | None = None
+    """The label on either side of a place where long Docs can be cut, to learn from pieces; None for anywhere."""
 
     def __init__(self, n_labels: int) -> None:
         self.n_labels = n_labels

@@ -1,0 +1,74 @@
+"""The division of Docs into the examples of a solver: Docs, pieces of long ones, or single tokens.
+
+An epoch makes one plane of an example, however long it is, so that a solver learns little from a few long sequences.
+Pieces have the features that their tokens have in the whole Doc; of what a model scores, only the transition from one
+piece to the next one is left out. Predictions are of whole Docs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .encoded import Runs
+
+MIN_PIECE = 100
+"""The smallest number of tokens of a piece; Docs of less than twice as many are not cut."""
+
+
+@dataclass(frozen=True)
+class Division:
+    """The kind of examples that Docs are divided into.
+
+    of_tokens: each token with a gold label is an example. Otherwise, long Docs are cut into pieces where `outside` is
+    the gold label on either side, anywhere if it is None; or not at all, if they are `whole`.
+    """
+
+    of_tokens: bool = False
+    outside: int | None = None
+    whole: bool = False
+
+    @property
+    def unit(self) -> str:
+        """The name of the examples of a Doc that has several, in the plural."""
+        return "tokens" if self.of_tokens else f"pieces of at least {MIN_PIECE} tokens"
+
+    def cuts(self, starts: np.ndarray, labels: np.ndarray, wrong: Sequence[Runs]) -> np.ndarray:
+        """The first tokens of all pieces but the first ones of Docs, int64, ascending; each piece is as short as it may
+        be.
+
+        starts: int64 [n + 1], the first token of each Doc, and T. labels: int32 [T], complete gold labels. wrong: runs
+        of labels that each Doc does not have; they stay in one piece.
+        """
+        long = np.flatnonzero(np.diff(starts) >= 2 * MIN_PIECE)
+        if self.whole or not len(long):
+            return np.zeros(0, np.int64)
+        is_free = np.ones(len(labels), np.bool_) if self.outside is None else labels == self.outside
+        for doc in long:
+            for first, run in wrong[doc]:
+                is_free[starts[doc] + first : starts[doc] + first + len(run)] = False
+        places = 1 + np.flatnonzero(is_free[1:] & is_free[:-1])
+        cuts = []
+        for first, end in zip(starts[long], starts[long + 1]):
+            while (k := np.searchsorted(places, first + MIN_PIECE)) < len(places) and places[k] + MIN_PIECE <= end:
+                first = places[k]
+                cuts.append(first)
+        return np.array(cuts, np.int64)
+
+
+WHOLE_DOCS = Division(whole=True)
+
+
+def runs_of_pieces(wrong: Sequence[Runs], starts: np.ndarray, pieces: np.ndarray) -> Sequence[Runs]:
+    """The runs of labels of each piece, from those of Docs; none is cut.
+
+    starts, pieces: int64, the first token of each Doc and of each piece, and T.
+    """
+    if len(pieces) == len(starts):
+        return wrong
+    runs: list[list[tuple[int, np.ndarray]]] = [[] for _ in pieces[1:]]
+    for first, of_doc in zip(starts, wrong):
+        for start, labels in of_doc:
+            piece = int(np.searchsorted(pieces, first + start, "right")) - 1
+            runs[piece].append((int(first + start - pieces[piece]), labels))
+    return runs

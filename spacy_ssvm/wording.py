@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from spacy.tokens import Doc
 
+from .words import origin_of, token_of
+
 MAX_QUOTE = 40
 """Characters of a document that a message quotes."""
 
@@ -11,7 +13,7 @@ MAX_QUOTE = 40
 def quoted(doc: Doc) -> str:
     """The beginning of a Doc's text in quotes, or the reason why a broken Doc has no text."""
     try:
-        return quoted_text(doc.text)
+        return quoted_text(origin_of(doc).text)
     except Exception as error:
         return f"(no text: {error})"
 
@@ -24,7 +26,7 @@ def quoted_text(text: str) -> str:
 def name_of(number: int, doc: Doc, token: int | None = None) -> str:
     """The name of an example, or of one of its tokens: its number, from 0, and the beginning of its text."""
     name = f"example {number}, {quoted(doc)}"
-    return name if token is None else f"{name}, token {token} ({doc[token].text!r})"
+    return name if token is None else f"{name}, token {token_of(doc, token)} ({doc[token].text!r})"
 
 
 def counted(n: int, noun: str) -> str:
@@ -42,6 +44,6 @@ def token_name(docs: Sequence[Doc], token: int) -> str:
     """
     for doc in docs:
         if token < len(doc):
-            return f"token {token} ({doc[token].text!r}) of {quoted(doc)}"
+            return f"token {token_of(doc, token)} ({doc[token].text!r}) of {quoted(doc)}"
         token -= len(doc)
     raise IndexError(token)

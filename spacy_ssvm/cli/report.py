@@ -19,6 +19,7 @@ from ..files import read_records
 from ..inspect.parts import Mistake
 from ..pipeline.component import SsvmPipe
 from ..wording import counted
+from ..words import example_of_words, in_tokens
 from .dev_corpus import dev_reader
 from .evaluate import percentages, span_groups
 from .page import Page
@@ -72,7 +73,7 @@ def report_command(
     docs = nlp.pipe(example.predicted.copy() for example in examples)
     annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
     for name, pipe in pipes.items():
-        mistakes = [pipe.codec.parts.mistakes(example) for example in annotated]
+        mistakes = [_mistakes(pipe, example) for example in annotated]
         page.heading(f"Mistakes of {name}")
         if not any(mistakes):
             page.text("None.")
@@ -90,6 +91,14 @@ def report_command(
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(page.html(), encoding="utf8")
     msg.good(f"Saved the report to {output}")
+
+
+def _mistakes(pipe: SsvmPipe, example: Example) -> list[Mistake]:
+    """The mistakes of a component in an annotated example, by tokens of the predicted Doc."""
+    of_words = example_of_words(example)
+    mistakes = pipe.codec.parts.mistakes(of_words)
+    bounds = [in_tokens(of_words.predicted, m.start, m.end, m.head) for m in mistakes]
+    return [m._replace(start=start, end=end, head=head) for m, (start, end, head) in zip(mistakes, bounds)]
 
 
 def _add_scores(page: Page, nlp: Language, examples: Sequence[Example]) -> None:

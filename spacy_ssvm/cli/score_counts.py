@@ -10,6 +10,7 @@ from spacy.tokens import Token
 from spacy.training import Example
 
 from ..pipeline.parser_scores import count
+from ..words import example_of_words
 
 Counts = tuple[int, int]
 """Twice the number of right predictions, and the number of predictions and of gold parts, in one or all documents.
@@ -33,7 +34,8 @@ class CountingScorer(Scorer):
     def score(self, examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
         examples = list(examples)
         if all(name in COUNTS for name in self._names):
-            self.counts = np.array([[COUNTS[name](example) for name in self._names] for example in examples], float)
+            of_words = map(example_of_words, examples)
+            self.counts = np.array([[COUNTS[name](example) for name in self._names] for example in of_words], float)
         return super().score(examples, **settings)
 
 
@@ -52,7 +54,7 @@ def _tokens(value_of: Callable[[Token], int]) -> Callable[[Example], Counts]:
     def counts(example: Example) -> Counts:
         to_gold = example.alignment.x2y
         gold = {token.i: value_of(token) for token in example.reference if value_of(token)}
-        single = [token for token in example.predicted if not token.is_space and to_gold.lengths[token.i] == 1]
+        single = [token for token in example.predicted if to_gold.lengths[token.i] == 1]
         predicted = {(int(to_gold[token.i][0]), value_of(token)) for token in single}
         return _counted({part for part in predicted if part[0] in gold}, set(gold.items()))
 

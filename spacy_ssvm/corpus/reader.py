@@ -22,6 +22,7 @@ from spacy.vocab import Vocab
 
 from ..files import report_left_out
 from ..wording import quoted, quoted_text
+from ..words import example_of_words, origin_of, tokens_of
 from . import conllu_reader
 from .jackknife import Jackknife
 from .texts import reading_docs, some_docs
@@ -338,7 +339,7 @@ class ColumnCorpus:
 
     def _jackknifed(self, n_threads: int, examples: list[Example]) -> list[Example]:
         """Examples with predicted tags on their predicted Docs."""
-        filled = [example for example in examples if len(example.predicted)]
+        filled = [words for example in examples if len((words := example_of_words(example)).predicted)]
         if not filled:
             return examples
         jackknife = Jackknife([example.predicted for example in filled], self.folds, self.seed, n_threads)
@@ -349,7 +350,12 @@ class ColumnCorpus:
                 gold = _without_negative(gold, filled[0].reference.vocab)
             predicted = jackknife.predict(gold, f'column "{name}" of {self.corpus.path}')
             for example, part in zip(filled, np.split(predicted, ends[:-1])):
-                example.predicted.from_array([COLUMNS[name]], cast(Any, part))
+                doc, tokens = origin_of(example.predicted), tokens_of(example.predicted)
+                values = part
+                if tokens is not None:
+                    values = np.zeros(len(doc), np.uint64)
+                    values[tokens] = part
+                doc.from_array([COLUMNS[name]], cast(Any, values))
         return examples
 
 

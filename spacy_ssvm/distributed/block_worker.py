@@ -187,10 +187,10 @@ class BlockWorker:
             for part in in_parts(self._examples()):
                 read = read_examples(part, codec, trained.structured, unreadable)
                 encoded = encode(read.annotated(), trained.structured, unreadable, BATCH)
-                trained = trained.with_annotation_of([part[number].predicted for number in read.gold])
+                trained = trained.with_annotation_of([read.examples[number].predicted for number in read.gold])
                 learnt += encoded.numbers
                 batches += encoded.batches
-                gaps.add(codec.gaps(part, read.gold))
+                gaps.add(codec.gaps(read.examples, read.gold))
                 n_examples += len(part)
             unreadable.report(n_examples)
             codec.report_gaps(gaps, Warnings(component))

@@ -106,6 +106,9 @@ DOCUMENT_LABEL = "doc.label"
 DOCUMENT_ATTRIBUTES = (DOCUMENT_SHAPE, DOCUMENT_LABEL)
 """Attributes of the document around a word."""
 
+BREAK_BEFORE = "break_before"
+"""The whitespace tokens before a word, of which the Docs that features read have none: see `words.breaks`."""
+
 KNOWN_SCRIPTS = tuple(f"known_lemma{n}" for n in range(1, 5))
 """The edit scripts by which a lemmatizer makes lemmas that it knows of the form, the smallest first."""
 
@@ -149,6 +152,7 @@ def is_attribute(name: str) -> bool:
         or name in TOKEN_ATTRIBUTES
         or name in ANNOTATION_ATTRIBUTES
         or name in DOCUMENT_ATTRIBUTES
+        or name == BREAK_BEFORE
         or name in KNOWN_SCRIPTS
         or class_part(name) is not None
         or any(name.startswith(group) and len(name) > len(group) for group in (GAZETTEER, EXTENSION, MORPH_FEATURE))
@@ -158,6 +162,6 @@ def is_attribute(name: str) -> bool:
 def suggestions(name: str) -> str:
     """The end of a message about an unknown attribute: similar names, or all known ones."""
     known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES, *KNOWN_SCRIPTS]
-    known += [CLUSTER, *NAMED]
+    known += [BREAK_BEFORE, CLUSTER, *NAMED]
     close = difflib.get_close_matches(name, known, 3)
     return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"

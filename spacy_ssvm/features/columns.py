@@ -16,8 +16,10 @@ from spacy.vocab import Vocab
 
 from ..growth import appended, widened
 from ..kernels import kernel
+from ..words import WhitespaceTokens, breaks
 from .attributes import (
     ANNOTATION_ATTRIBUTES,
+    BREAK_BEFORE,
     DOCUMENT_LABEL,
     DOCUMENT_SHAPE,
     EXTENSION,
@@ -165,6 +167,7 @@ class ColumnReader:
         self._of_extension: dict[int, str] = {}
         self._of_morph: dict[int, str] = {}
         self._of_document: list[int] = []
+        self._of_breaks: list[int] = []
         for column, name in enumerate(self.attributes):
             part = class_part(name)
             if name in token_ids:
@@ -177,6 +180,8 @@ class ColumnReader:
                 self._of_morph[column] = name[len(MORPH_FEATURE) :]
             elif name == DOCUMENT_SHAPE:
                 self._of_document.append(column)
+            elif name == BREAK_BEFORE:
+                self._of_breaks.append(column)
             elif part is not None:
                 of_type[column] = classes.keys(*part)
             elif name not in (DOCUMENT_LABEL, *KNOWN_SCRIPTS):
@@ -187,7 +192,7 @@ class ColumnReader:
         self._all_type_columns = np.array([*of_type, *words], np.int64)
         orths = [lambda lexemes: [lexeme.orth for lexeme in lexemes]] * len(words)
         also = ["short_shape", "lower"] if self._of_document else ["lower"]
-        self._types = TypeTable([*of_type.values(), *orths, *map(_of_each, also)])
+        self._types = TypeTable([*of_type.values(), *orths, _are_whitespace, *map(_of_each, also)])
         self._lock = Lock()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ColumnReader":
@@ -247,6 +252,7 @@ class ColumnReader:
         attributes.
 
         Raises:
+            WhitespaceTokens: a Doc has some: read the Docs of `words.words_of`.
             ValueError: an extension is not registered, or its value is neither None, bool, int, float nor str, or
                 is a float that is not finite.
         """
@@ -261,6 +267,8 @@ class ColumnReader:
             keys[column] = tokens[:, place]
         with self._lock:
             types = self._types.read(np.ascontiguousarray(tokens[:, 0]), vocab, foreign(docs, vocab))
+        if np.take(types.keys[len(self._all_type_columns)], types.ids, mode="clip").any():
+            raise WhitespaceTokens
         for row, column in enumerate(self._type_columns):
             # All ids are in range; in its default mode, NumPy would make another copy.
             np.take(types.keys[row], types.ids, out=keys[column], mode="clip")
@@ -272,6 +280,8 @@ class ColumnReader:
             shapes, lower = types.keys[-2:, types.ids]
             boundaries = np.ascontiguousarray(tokens[:, -1])
             keys[self._of_document] = shapes_of_others(starts, lower, shapes, boundaries)
+        if self._of_breaks and len(docs):
+            keys[self._of_breaks] = np.concatenate(list(map(breaks, docs)))
         if self._of_morph:
             analyses, places = np.unique(tokens[:, 1 + len(self._of_token) + len(others)], return_inverse=True)
             for column, name in self._of_morph.items():
@@ -307,6 +317,10 @@ def _of_each(name: str) -> OfTypes:
     """The keys of an attribute of LEXEME_ATTRIBUTES."""
     attribute = LEXEME_ATTRIBUTES[name]
     return lambda lexemes: [attribute(lexeme) for lexeme in lexemes]
+
+
+def _are_whitespace(lexemes: Sequence[Lexeme]) -> list[int]:
+    return [lexeme.text.isspace() for lexeme in lexemes]
 
 
 @lru_cache(maxsize=1 << 14)

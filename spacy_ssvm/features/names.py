@@ -7,8 +7,10 @@ import numpy as np
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 
+from ..words import BREAKS
 from .arc_templates import ROLES, ArcTemplate
 from .attributes import (
+    BREAK_BEFORE,
     DOCUMENT_LABEL,
     DOCUMENT_SHAPE,
     EXTENSION,
@@ -84,6 +86,8 @@ def attribute_value(name: str, source: Source, token: int) -> str:
         return "number" if isinstance(value, float | np.floating) else str(value)
     if name.startswith(MORPH_FEATURE):
         return word.morph.to_dict().get(name[len(MORPH_FEATURE) :], "")
+    if name == BREAK_BEFORE:
+        return BREAKS[int(source.keys[source.attributes.index(name), token])]
     if name == DOCUMENT_SHAPE:
         key = source.keys[source.attributes.index(name), token]
         shapes = (LEXEME_TEXTS["short_shape"](other.lex) or "" for other in source.doc)

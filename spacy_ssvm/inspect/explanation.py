@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from html import escape
 from itertools import accumulate, pairwise
@@ -158,6 +158,24 @@ def explain(
                 compare = partial(_without, sequence, part, best)
                 findings.append(Finding(*part[:3], margin, part.head, compare=compare))
     return Explanation(words, tuple(findings))
+
+
+def with_texts(explanation: Explanation, texts: Sequence[str], tokens: Sequence[int]) -> Explanation:
+    """The explanation of a Doc of tokens with these texts, some of which are the words that are explained.
+
+    tokens: the token that each word is.
+    """
+    return Explanation(texts, tuple(_in_tokens(finding, tokens) for finding in explanation.findings))
+
+
+def _in_tokens(finding: Finding, tokens: Sequence[int]) -> Finding:
+    def compare() -> Comparison:
+        reasons = [replace(reason, token=tokens[reason.token]) for reason in finding.reasons]
+        return Comparison(finding.runner_up, tuple(reasons))
+
+    start, end = tokens[finding.start], tokens[finding.end - 1] + 1
+    head = None if finding.head is None else tokens[finding.head]
+    return replace(finding, start=start, end=end, head=head, compare=compare)
 
 
 class _Sequence(NamedTuple):
@@ -316,19 +334,18 @@ def _sentences(words: Sequence[str], findings: Sequence[Finding]) -> Iterator[di
         reach[left] = max(reach[left], right + 1)
     ends = [token for token, end in enumerate(accumulate(reach, max), 1) if end == token]
     # displaCy escapes words, but neither tags nor labels.
-    drawn = [{"text": word, "tag": f'<a href="#{number}">{number}</a>'} for number, word in enumerate(words, 1)]
-    for first, end in pairwise([0, *ends]):
-        arcs = [
-            {
-                "start": left - first,
-                "end": right - first,
-                "label": escape(finding.label),
-                "dir": "left" if finding.start == left else "right",
-            }
-            for (left, right), finding in zip(places[first:end], findings[first:end])
-            if left < right
-        ]
-        yield {"words": drawn[first:end], "arcs": arcs}
+    numbers = {finding.start: f'<a href="#{number}">{number}</a>' for number, finding in enumerate(findings, 1)}
+    drawn = [{"text": word, "tag": numbers.get(token, "")} for token, word in enumerate(words)]
+    arcs: list[list[dict[str, Any]]] = [[] for _ in ends]
+    for (left, right), finding in zip(places, findings):
+        number = bisect_right(ends, left)
+        if left < right:
+            first = ends[number - 1] if number else 0
+            side = "left" if finding.start == left else "right"
+            arc = {"start": left - first, "end": right - first, "label": escape(finding.label), "dir": side}
+            arcs[number].append(arc)
+    for of_sentence, (first, end) in zip(arcs, pairwise([0, *ends])):
+        yield {"words": drawn[first:end], "arcs": of_sentence}
 
 
 def _section(words: Sequence[str], number: int, finding: Finding, max_reasons: int) -> str:

@@ -4,14 +4,13 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast, overload
 
-from spacy.attrs import ORTH
 from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..inspect.confidence import best_analyses, checked_count, checked_min_score, scored_parts
-from ..inspect.explanation import Explanation, explain
+from ..inspect.explanation import Explanation, explain, with_texts
 from ..inspect.suggestion import Suggestion, ranked, unsure_words
 from ..models.named_parts import NamedPart, ScoredSequence
 from ..models.protocol import Predictor, ScoringPredictor
@@ -19,6 +18,7 @@ from ..structures.contradiction import Contradiction
 from ..structures.scored import Listing
 from ..training.calibration import CalibrationExample
 from ..wording import token_name
+from ..words import WhitespaceTokens, in_tokens, origin_of, tokens_of, words_of
 from .codec import Codec
 from .complaints import Warnings, unset_annotation
 
@@ -33,8 +33,17 @@ ScoredParts = Iterable[tuple[NamedPart, float]]
 """The parts of a Doc, with their scores."""
 
 
+class OfWords(NamedTuple):
+    """A prediction for a Doc with whitespace tokens. words: the Doc of its words, which the prediction is about."""
+
+    words: Doc
+    prediction: Any
+
+
 class Asking:
     """Answers about Docs by the present weights of a component. All annotation of the Docs acts as a constraint.
+
+    Docs are read without whitespace tokens. Answers name the tokens of the Docs with them.
 
     codec: names the parts of answers. predictor: returns the one with the present weights. beta: β of the distribution
     P(y) ∝ exp(β · wᵀΦ(x, y)); None if there is none, and scores are margins. reads: annotation that features have
@@ -56,31 +65,46 @@ class Asking:
         self._warn = warn
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
-        """Read the Docs; returns a function that predicts their structures, in any thread."""
-        self._check_annotation(docs)
-        with self._naming(docs):
-            predict = self._predictor().prepared(docs)
+        """Read the Docs; returns a function that predicts their structures, in any thread: `OfWords` for Docs with
+        whitespace tokens."""
+        words, predict = self._read(docs, self._predictor().prepared)
 
         def named() -> Sequence[Any]:
-            with self._naming(docs):
-                return predict()
+            with self._naming(words):
+                predictions = predict()
+            if words is docs:
+                return predictions
+            found = zip(docs, words, predictions)
+            return [other if own is doc else OfWords(own, other) for doc, own, other in found]
 
         return named
 
     def kbest(self, docs: Sequence[Doc], k: int) -> list[list[tuple[float, list[Any]]]]:
         """For each Doc its k best analyses, best first: their scores, and their parts as the codec names them."""
         names, count = self._codec.parts, checked_count(self._codec.name, k)
-        found = [best_analyses(sequences, names, count) for sequences in self._sequences(docs)]
-        return [[(score, [names.item(part) for part in parts]) for score, parts in analyses] for analyses in found]
+        words, of_docs = self._sequences(docs)
+        found = [(doc, best_analyses(sequences, names, count)) for doc, sequences in zip(words, of_docs)]
+        return [
+            [(score, [names.item(_in_tokens(doc, part)) for part in parts]) for score, parts in analyses]
+            for doc, analyses in found
+        ]
 
     def scored(
         self, docs: Sequence[Doc], min_score: float | None, listing: Listing | None = None
     ) -> Iterator[ScoredParts]:
         """For each Doc the parts that score at least `min_score`, and their scores; listing: by default the codec's."""
+        for words, parts in self._scored_words(docs, min_score, listing):
+            yield ((_in_tokens(words, part), score) for part, score in parts)
+
+    def _scored_words(
+        self, docs: Sequence[Doc], min_score: float | None, listing: Listing | None = None
+    ) -> Iterator[tuple[Doc, ScoredParts]]:
+        """The Doc of each Doc's words, and what `scored` lists, by words."""
         smallest = checked_min_score(self._codec.name, min_score, self._beta is not None)
         names = self._codec.parts
         listing = listing or names.listing
-        return (scored_parts(sequences, names, listing, self._beta, smallest) for sequences in self._sequences(docs))
+        for words, sequences in zip(*self._sequences(docs)):
+            yield words, scored_parts(sequences, names, listing, self._beta, smallest)
 
     def part_of(self, doc: Doc, of: Any) -> NamedPart:
         """The part of a Doc that an explanation is asked for.
@@ -103,14 +127,17 @@ class Asking:
 
     def explain(self, doc: Doc, part: NamedPart | None) -> Explanation:
         """Why these parts of a Doc are predicted, or this one is or is not."""
-        self._check_annotation([doc])
-        with self._naming([doc]):
-            sequences = self._scoring().explained(doc)
+        scoring = self._scoring()
+        (words,), sequences = self._read([doc], lambda docs: scoring.explained(docs[0]))
         try:
-            words = [doc.vocab.strings[orth] for orth in doc.to_array(ORTH).tolist()]
-            return explain(words, sequences, self._codec.parts, part)
+            asked = None if part is None else self._in_words(words, part)
+            explanation = explain([word.text for word in words], sequences, self._codec.parts, asked)
         except ValueError as error:
             raise ValueError(f"[{self._codec.name}] {error}") from None
+        tokens = tokens_of(words)
+        if tokens is None:
+            return explanation
+        return with_texts(explanation, [token.text for token in origin_of(words)], tokens.tolist())
 
     def suggest(self, docs: Sequence[Doc]) -> Iterator[Suggestion]:
         """Rank Docs for annotation, the most useful first."""
@@ -118,17 +145,19 @@ class Asking:
         smallest = SMALLEST_DOUBTFUL_PROBABILITY if are_probabilities else self._codec.parts.smallest_doubtful_margin
         texts, lengths = [], []
         for first in range(0, len(docs), SUGGESTED_TOGETHER):
-            batch = docs[first : first + SUGGESTED_TOGETHER]
-            for doc, parts in zip(batch, self.scored(batch, smallest)):
+            for doc, parts in self._scored_words(docs[first : first + SUGGESTED_TOGETHER], smallest):
                 words = [token.lower_ for token in doc]
                 texts.append(unsure_words(words, parts, are_probabilities))
                 lengths.append(len(doc))
         return ranked(texts, lengths)
 
     def calibration_examples(self, docs: Sequence[Doc], examples: Sequence[Example]) -> list[CalibrationExample]:
-        """The sequences of these Docs with their scores, and with the known gold annotation of their examples."""
+        """The sequences of these Docs with their scores, and with the known gold annotation of their examples.
+
+        Neither have whitespace tokens.
+        """
         parts, found = self._codec.parts, []
-        for example, sequences in zip(examples, self._sequences(docs)):
+        for example, sequences in zip(examples, self._sequences(docs)[1]):
             starts = [sequence.first for sequence in sequences]
             known = parts.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
             found += [
@@ -136,11 +165,37 @@ class Asking:
             ]
         return found
 
-    def _sequences(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
-        """For each Doc its sequences, with the scores of all their structures."""
+    def _sequences(self, docs: Sequence[Doc]) -> tuple[Sequence[Doc], list[list[ScoredSequence]]]:
+        """The Docs of the words of Docs, and for each its sequences, with the scores of all their structures."""
+        return self._read(docs, self._scoring().scored)
+
+    def _read(self, docs: Sequence[Doc], read: Callable[[Sequence[Doc]], Answer]) -> tuple[Sequence[Doc], Answer]:
+        """The Docs of the words of Docs, and what a predictor reads of them."""
         self._check_annotation(docs)
-        with self._naming(docs):
-            return self._scoring().scored(docs)
+        try:
+            with self._naming(docs):
+                return docs, read(docs)
+        except WhitespaceTokens:
+            words = [words_of(doc) for doc in docs]
+        with self._naming(words):
+            return words, read(words)
+
+    def _in_words(self, words: Doc, part: NamedPart) -> NamedPart:
+        """A part of the Doc that a Doc of words comes from, by words.
+
+        Raises:
+            ValueError: it is whitespace, or begins, ends or has a head there.
+        """
+        tokens = tokens_of(words)
+        if tokens is None:
+            return part
+        numbers = {token: word for word, token in enumerate(tokens.tolist())}
+        named = [part.start, part.end - 1, part.start if part.head is None else part.head]
+        for token in named:
+            if token not in numbers:
+                raise ValueError(f"token {token} is whitespace, which has no annotation of its own to explain")
+        start, last, head = (numbers[token] for token in named)
+        return part._replace(start=start, end=last + 1, head=None if part.head is None else head)
 
     def _scoring(self) -> ScoringPredictor:
         predictor = self._predictor()
@@ -161,6 +216,12 @@ class Asking:
             yield
         except Contradiction as error:
             raise ValueError(f"[{self._codec.name}] {token_name(docs, error.token)}: {error.reason}") from None
+
+
+def _in_tokens(words: Doc, part: NamedPart) -> NamedPart:
+    """A part of a Doc of words, by tokens of the Doc that they come from."""
+    start, end, head = in_tokens(words, part.start, part.end, part.head)
+    return part._replace(start=start, end=end, head=head)
 
 
 class AskedOfDocs(Protocol[P, Answer]):

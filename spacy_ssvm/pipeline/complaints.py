@@ -12,6 +12,7 @@ from ..files import listed
 from ..inspect.parts import Mistake
 from ..models.protocol import DataSet, Settings
 from ..wording import counted, quoted
+from ..words import token_of
 
 MAX_SAID = 1000
 """The max number of complaints that are remembered, so as not to repeat them: those about examples name their texts."""
@@ -146,5 +147,8 @@ def uncorrected_tokens(doc: Doc, mistakes: Sequence[Mistake], reason: str) -> st
     """Warning about mistakes in a Doc after an update of this example alone, and their reason."""
     if not mistakes:
         return None
-    named = [f"token {m.start} ({doc[m.start : m.end].text!r}) is {m.predicted}, not {m.gold}" for m in mistakes]
+    named = [
+        f"token {token_of(doc, m.start)} ({doc[m.start : m.end].text!r}) is {m.predicted}, not {m.gold}"
+        for m in mistakes
+    ]
     return f"the update has not corrected its example, {quoted(doc)}, because {reason}: {listed(named)}"

@@ -32,8 +32,9 @@ from ..training.calibration import CalibrationExample, Fit, fit
 from ..training.examples import is_placeholder, numbered
 from ..training.figures import Figures
 from ..wording import quoted
+from ..words import example_of_words, words_of
 from . import complaints, training_record
-from .asking import Asking, as_docs, checked_docs, of_docs
+from .asking import Asking, OfWords, as_docs, checked_docs, of_docs
 from .codec import Codec, renamed
 from .complaints import Warnings
 from .files import Files
@@ -41,6 +42,7 @@ from .learning import Learning, checked_labels, load_resources
 from .own_annotation import OwnAnnotation
 from .trained_state import TrainedState, unchanged_on_error
 from .training_record import TrainingRecord
+from .writing import write_origin
 
 LOGGER = logging.getLogger("spacy")
 SETTINGS = Settings()
@@ -393,10 +395,15 @@ class SsvmPipe(TrainablePipe):
 
     def set_annotations(self, docs: Doc | Iterable[Doc], predictions: Sequence[Any]) -> None:
         """Write the predictions, from `predict`, to the Docs."""
-        docs = as_docs(docs)
-        given = self._own_annotation.given(self.codec, docs)
-        self.codec.write(docs, predictions, given)
-        self._own_annotation.remember(docs, given, predictions)
+        words, found = list(as_docs(docs)), list(predictions)
+        spaced = [number for number, prediction in enumerate(found) if isinstance(prediction, OfWords)]
+        for number in spaced:
+            words[number], found[number] = words_of(words[number]), found[number].prediction
+        given = self._own_annotation.given(self.codec, words)
+        self.codec.write(words, found, given)
+        self._own_annotation.remember(words, given, found)
+        for number in spaced:
+            write_origin(words[number], self.codec.attributes)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Apply the component to a stream of Docs, in order. Threads share the Docs of a batch.
@@ -426,10 +433,10 @@ class SsvmPipe(TrainablePipe):
             self.trained.forget_types()
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """The figures of the scorer, which gets the labels; none without a scorer."""
+        """The figures of the scorer, which gets the labels and no whitespace tokens; none without a scorer."""
         if self.scorer is None:
             return {}
-        return dict(self.scorer(examples, **{"labels": self.labels, **kwargs}))
+        return dict(self.scorer(list(map(example_of_words, examples)), **{"labels": self.labels, **kwargs}))
 
     # Confidence
 
@@ -513,7 +520,8 @@ class SsvmPipe(TrainablePipe):
             ValueError: the component is not trained yet, or its structure has no exact sums.
         """
         self.trained.require_weights()
-        given = [example for example in examples if len(example.predicted)]
+        of_words = map(example_of_words, examples)
+        given = [example for example in of_words if len(example.predicted)]
         docs = self._without_own([example.predicted for example in given])
         return self._asking.calibration_examples(docs, given)
 
@@ -613,11 +621,13 @@ class SsvmPipe(TrainablePipe):
         return self.trained.predictor
 
     def _without_own(self, docs: Any) -> list[Doc]:
-        """The Docs, or this one alone, without what this component has set: copies of them, where it has set any."""
-        return self._own_annotation.without_own(self.codec, checked_docs(self.name, docs), self.predict)
+        """The Docs, or this one alone, without whitespace tokens and what this component has set: copies of them, where
+        there are any."""
+        words = [words_of(doc) for doc in checked_docs(self.name, docs)]
+        return self._own_annotation.without_own(self.codec, words, self.predict)
 
     def _annotated_anew(self, doc: Doc) -> Doc:
-        """A copy of a Doc without what this component has set before, annotated by the present weights."""
+        """A copy of a Doc's words without what this component has set before, annotated by the present weights."""
         copy = self._without_own(doc)[0].copy()
         self.set_annotations(copy, self.predict(copy))
         return copy

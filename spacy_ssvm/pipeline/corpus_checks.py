@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from operator import attrgetter
 from typing import Any
@@ -15,6 +15,7 @@ from ..corpus.checks.documents import Report, check_labels, check_missing
 from ..models.chain.space import ChainGold
 from ..models.tree.space import TreeGold
 from ..structures import UNKNOWN
+from ..words import example_of_words
 from .chain_codec import ChainCodec
 from .codec import Codec
 from .lemmas.lemmatizer import LemmatizerCodec
@@ -62,7 +63,8 @@ def check_annotation(codec: Codec, train: CorpusData, dev: CorpusData, listed: C
     if issues:
         return Report(Counter(), issues)
     counts = []
-    for corpus in (train, dev):
+    for read in (train, dev):
+        corpus = replace(read, examples=list(map(example_of_words, read.examples)))
         gold = [codec.gold(example) for example in corpus.examples]
         counts.append(Counter(label for found in gold for label in checks.labels(found) if label is not None))
         missing = [checks.count_missing(found) for found in gold]

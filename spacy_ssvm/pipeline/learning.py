@@ -20,6 +20,7 @@ from ..training.trainer import learn_from
 from ..training.training import Training
 from ..training.unreadable import Unreadable
 from ..wording import name_of, quoted
+from ..words import example_of_words
 from . import complaints
 from .asking import Asking
 from .codec import Codec, Survey
@@ -74,7 +75,7 @@ class Learning:
         new = survey.new_labels(codec.labels) if labels is None else labels
         trained = self._with_labels(trained, new) if new else trained
         codec = trained.codec
-        gaps, reasons = codec.gaps(examples, read.gold), list[str]()
+        gaps, reasons = codec.gaps(read.examples, read.gold), list[str]()
         if not codec.labels:
             self._unreadable.report(len(examples))
             wrong = gaps.wrong()
@@ -83,7 +84,7 @@ class Learning:
         survey.require_labels(codec.name, codec.labels, reasons)
         encoded = encode(read.annotated(), trained.structured, self._unreadable, BATCH)
         # What others annotate while this one learns is not there yet: the first update sees what is missing.
-        trained = trained.with_annotation_of([examples[number].predicted for number in read.gold])
+        trained = trained.with_annotation_of([read.examples[number].predicted for number in read.gold])
         self._unreadable.report(len(examples))
         codec.report_gaps(gaps, self.warn)
         trained = trained.begun(encoded.batches)
@@ -163,7 +164,7 @@ class Learning:
         codec, training = trained.codec, trained.training
         assert training is not None
         read = read_examples(by_number, codec, trained.structured, self._unreadable, training.knows)
-        wrong = codec.gaps(by_number, read.fresh()).wrong()
+        wrong = codec.gaps(read.examples, read.fresh()).wrong()
         if wrong.named:
             codec.report_gaps(wrong, lambda complaint: self.warn.once(complaint, complaint))
         read = read.annotated()
@@ -251,7 +252,7 @@ class Learning:
         if len(examples) > 1:
             self.warn.once("corrections", complaints.uncorrected([*training.left_wrong, *training.projected]))
             return
-        example = examples[0]
+        example = example_of_words(examples[0])
         reason = (
             f"the component cannot produce its annotation ({training.data.impossible})"
             if training.projected

@@ -21,8 +21,8 @@ _SENTENCE_ENDS = frozenset((*Sentencizer.default_punct_chars, "…"))
 def parts(docs: Sequence[Doc], starts: np.ndarray) -> np.ndarray:
     """The bounds of what is parsed together: sentences, those of more than MAX_SENTENCE tokens in parts, int64 [S + 1].
 
-    A part ends after the last sentence-final punctuation or line break in the second half of the MAX_PART tokens that
-    it can have, or else after all of them.
+    A part ends after the last sentence-final punctuation in the second half of the MAX_PART tokens that it can have, or
+    else after all of them.
 
     starts: int64 [n], the first token of each sentence, counted through all Docs.
     """
@@ -43,7 +43,7 @@ def parts(docs: Sequence[Doc], starts: np.ndarray) -> np.ndarray:
 
 def _cuts(words: Sequence[str]) -> np.ndarray:
     """The first words of the parts of a sentence but the first one, int64."""
-    is_end = np.array([_SENTENCE_ENDS.issuperset(word) or "\n" in word for word in words])
+    is_end = np.array([_SENTENCE_ENDS.issuperset(word) for word in words])
     cuts, begin = [], 0
     while len(words) - begin > MAX_PART:
         ends = np.flatnonzero(is_end[begin + MAX_PART // 2 : begin + MAX_PART])

@@ -8,6 +8,7 @@ import numpy as np
 from spacy.attrs import ENT_IOB, SENT_START
 from spacy.tokens import Doc
 
+from ..words import origin_of
 from .codec import Codec, Given, values_of
 from .entities import IOB_BEGIN, IOB_INSIDE, IOB_OUTSIDE
 
@@ -28,9 +29,10 @@ class Prediction(NamedTuple):
 class OwnAnnotation:
     """The annotation that one component has written to the Docs that are still in use.
 
-    Docs are recognised as objects. Those from a file, from another process or from `Doc.copy` are unknown. If all
-    tokens of an unknown Doc are annotated, what the component would write if it found nothing there counts as its own.
-    If only some are, the component has not processed the Doc, and all of its annotation counts as given.
+    All Docs here are those of `words.words_of`. What they come from is recognised as an object: Docs from a file, from
+    another process or from `Doc.copy` are unknown. If all words of an unknown Doc are annotated, what the component
+    would write if it found nothing there counts as its own. If only some are, the component has not processed the Doc,
+    and all of its annotation counts as given.
     """
 
     def __init__(self) -> None:
@@ -47,7 +49,7 @@ class OwnAnnotation:
     def remember(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
         """Remember that these predictions were written to the Docs."""
         for doc, found, prediction in zip(docs, given, predictions):
-            self._predictions[doc] = Prediction(len(doc), found, prediction)
+            self._predictions[origin_of(doc)] = Prediction(len(doc), found, prediction)
 
     def without_own(self, codec: Codec, docs: Sequence[Doc], predict: Predict) -> list[Doc]:
         """The Docs as the component would find them: copies without its own annotation, or the Docs that have none.
@@ -56,7 +58,8 @@ class OwnAnnotation:
         component wrote. predict: the predictions of the component, for unknown Docs.
         """
         writings = self._remembered(docs)
-        unknown = [n for n, doc in enumerate(docs) if doc not in self._predictions and _is_annotated(codec, doc)]
+        known = self._predictions
+        unknown = [n for n, doc in enumerate(docs) if origin_of(doc) not in known and _is_annotated(codec, doc)]
         if codec.sets_starts:
             predicted = _predicted(codec, docs, unknown, predict, Given(None, False))
             shown = [*codec.attributes, SENT_START]
@@ -69,7 +72,7 @@ class OwnAnnotation:
 
     def _remembered(self, docs: Sequence[Doc]) -> dict[int, Prediction]:
         """The predictions that were written, by the Doc's number; Docs that were retokenised since are left out."""
-        found = ((number, self._predictions.get(doc)) for number, doc in enumerate(docs))
+        found = ((number, self._predictions.get(origin_of(doc))) for number, doc in enumerate(docs))
         return {number: writing for number, writing in found if writing and writing.n_tokens == len(docs[number])}
 
     def _without(self, codec: Codec, docs: Sequence[Doc], writings: Mapping[int, Prediction]) -> list[Doc]:

@@ -15,6 +15,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..models.chain.space import ChainGold, TokenKinds
+from ..words import example_of_words
 from .chain_codec import ChainCodec
 from .chain_component import TagComponent
 from .codec import Given, SavedCodec
@@ -48,9 +49,9 @@ NEGATIVE = "!"
 
 
 def tagger_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
-    """Token accuracy of the attribute that the component sets, as "tag_acc" or "pos_acc"."""
+    """Token accuracy of the attribute that the component sets, as "tag_acc" or "pos_acc", without whitespace."""
     attribute = settings.pop("attribute", "tag")
-    return Scorer.score_token_attr(examples, attribute, **settings)
+    return Scorer.score_token_attr(map(example_of_words, examples), attribute, **settings)
 
 
 def make_tagger_scorer() -> Callable[..., dict[str, Any]]:

@@ -5,10 +5,16 @@ from itertools import groupby
 from typing import Any, cast
 
 import numpy as np
+from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, HEAD, LEMMA, MORPH, ORTH, POS, SENT_START, TAG
+from spacy.morphology import Morphology
+from spacy.parts_of_speech import SPACE
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from .codec import Given
+from ..words import origin_of, tokens_of
+from .codec import Given, values_of
+from .entities import IOB_INSIDE, IOB_OUTSIDE
+from .gold_trees import ROOT, UNNAMED
 
 ValuesOf = Callable[[Vocab, Sequence[Doc], Sequence[Any]], np.ndarray]
 """A function (vocabulary, Docs, predictions) → spaCy's values of A attributes of all T tokens, uint64 [T, A]."""
@@ -41,3 +47,68 @@ def write_values(
         if not overwrite and before.values is not None:
             values = np.where(before.values != 0, before.values, values)
         doc.from_array(list(attributes), cast(Any, values))
+
+
+WHITESPACE_TAG = "_SP"
+"""spaCy's tag of whitespace."""
+
+
+def write_origin(words: Doc, attributes: Sequence[int]) -> None:
+    """Give the Doc that a Doc of words comes from the attributes of the words, and whitespace what spaCy gives it.
+
+    Whitespace has both a fine and a coarse tag, no morphological features, and its text for a lemma. It depends on the
+    word before it, the first one on the word after it, and no sentence starts there. It is in an entity if the words on
+    both sides are. Without any words, the first token is the root.
+
+    words: with whitespace tokens in the Doc that it comes from. attributes: those that were written.
+    """
+    doc, tokens = origin_of(words), tokens_of(words)
+    assert tokens is not None
+    is_space = np.ones(len(doc), np.bool_)
+    is_space[tokens] = False
+    spaces = np.flatnonzero(is_space)
+    columns = {attribute: np.zeros(len(doc), np.uint64) for attribute in attributes}
+    for attribute, values in zip(attributes, values_of(words, attributes).T):
+        columns[attribute][tokens] = values
+    next_word = np.searchsorted(tokens, spaces)
+    if TAG in columns or POS in columns:
+        for attribute in {TAG, POS}.difference(columns):
+            columns[attribute] = values_of(doc, [attribute])[:, 0]
+        columns[TAG][spaces], columns[POS][spaces] = doc.vocab.strings.add(WHITESPACE_TAG), SPACE
+    if MORPH in columns:
+        columns[MORPH][spaces] = doc.vocab.strings.add(Morphology.EMPTY_MORPH)
+    if LEMMA in columns:
+        columns[LEMMA][spaces] = values_of(doc, [ORTH])[spaces, 0]
+    if ENT_IOB in columns:
+        after = np.append(tokens, spaces[:1])[next_word]
+        is_inside = columns[ENT_IOB][after] == IOB_INSIDE
+        columns[ENT_IOB][spaces] = np.where(is_inside, IOB_INSIDE, IOB_OUTSIDE)
+        columns[ENT_TYPE][spaces] = np.where(is_inside, columns[ENT_TYPE][after], np.uint64(0))
+    if HEAD in columns:
+        heads = np.arange(len(tokens)) + columns[HEAD][tokens].view(np.int64)
+        above = np.zeros(len(doc), np.int64)
+        above[tokens] = tokens[heads]
+        above[spaces] = tokens[(next_word - 1).clip(min=0)] if len(tokens) else 0
+        columns[HEAD] = (above - np.arange(len(doc))).view(np.uint64)
+        columns[DEP][spaces] = doc.vocab.strings.add(UNNAMED)
+        if not len(tokens):
+            columns[DEP][0] = doc.vocab.strings.add(ROOT)
+    starts = columns.pop(SENT_START, None)
+    if columns:
+        doc.from_array(list(columns), cast(Any, np.stack(list(columns.values()), axis=1)))
+    if starts is not None or HEAD in columns:
+        doc.from_array([SENT_START], cast(Any, _starts(words, tokens, spaces)))
+
+
+def _starts(words: Doc, tokens: np.ndarray, spaces: np.ndarray) -> np.ndarray:
+    """SENT_START of words at these tokens and of whitespace at these, uint64 [T].
+
+    Whitespace before the first word belongs to its sentence, which spaCy begins at the first token in any case.
+    """
+    starts = np.zeros(len(tokens) + len(spaces), np.int64)
+    starts[tokens] = values_of(words, [SENT_START])[:, 0].view(np.int64)
+    if starts.any() or not len(tokens):
+        starts[spaces] = -1
+        if len(tokens) and tokens[0] > 0:
+            starts[tokens[0]] = -1
+    return starts.view(np.uint64)

@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..models.protocol import Batch, StructuredModel
+from ..words import example_of_words
 from .unreadable import Unreadable
 
 BATCH = 1000
@@ -29,7 +30,7 @@ class GoldReader(Protocol):
 class ReadExamples:
     """Examples of a corpus or batch, by their numbers there, whose gold annotation has been read.
 
-    examples: all of them. annotation: what features and constraints read from their predicted Docs and other components
+    examples: all of them; where gold annotation was read, those of the words alone. annotation: what features and constraints read from their predicted Docs and other components
     can change, as bytes, of those that could be read. gold: the gold annotation, None for a known example; of those
     that could be read, or of fewer.
     """
@@ -58,8 +59,9 @@ class ReadExamples:
 
     def with_gold_of_known(self, codec: GoldReader) -> "ReadExamples":
         """Add the gold annotation of the known examples."""
-        gold = {n: codec.gold(self.examples[n]) if gold is None else gold for n, gold in self.gold.items()}
-        return replace(self, gold=gold)
+        of_words = {n: example_of_words(self.examples[n]) for n, gold in self.gold.items() if gold is None}
+        gold = {n: codec.gold(of_words[n]) if gold is None else gold for n, gold in self.gold.items()}
+        return replace(self, examples={**self.examples, **of_words}, gold=gold)
 
     def fresh(self) -> dict[int, Any]:
         """The gold annotation of examples that are not known."""
@@ -114,15 +116,20 @@ def read_examples(
     """
     annotation: dict[int, bytes] = {}
     gold: dict[int, Any] = {}
+    of_words: dict[int, Example] = {}
     constraining = list(model.space.constraining)
     for number, example in examples.items():
         with unreadable.leaving_out(number, example):
             doc = example.predicted
             limits = doc.to_array(constraining).tobytes() if constraining else b""
             annotation[number] = model.reader.read_annotation(doc) + limits
-            known = is_known(example.reference, annotation[number])
-            gold[number] = None if known else codec.gold(example)
-    return ReadExamples(examples, annotation, gold)
+            if is_known(example.reference, annotation[number]):
+                gold[number] = None
+                continue
+            of_words[number] = example_of_words(example)
+            if len(of_words[number].predicted):
+                gold[number] = codec.gold(of_words[number])
+    return ReadExamples({**examples, **of_words}, annotation, gold)
 
 
 def encode(

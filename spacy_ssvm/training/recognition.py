@@ -8,6 +8,8 @@ import numpy as np
 from spacy.attrs import ORTH
 from spacy.tokens import Doc
 
+from ..words import origin_of
+
 
 class Recognised(NamedTuple):
     """The examples of a batch, some of them encoded, by what is known of them.
@@ -63,7 +65,7 @@ class Recognition:
         read: the annotation that is read from each predicted Doc and that can change.
         """
         for number, (reference, annotation) in enumerate(zip(references, read), first):
-            self._by_reference[reference] = number, annotation
+            self._by_reference[origin_of(reference)] = number, annotation
             self._by_words.setdefault(_words(reference), {})[number] = hash(annotation)
 
     def knows(self, reference: Doc, read: bytes) -> bool:
@@ -86,7 +88,7 @@ class Recognition:
         digests: the digests of their contents. visited: whether each known example was visited in this epoch, bool [n].
         unseen: whether each known example comes from a saved state and has not been met again, bool [n].
         """
-        numbers = [self._by_reference.get(reference, (None,))[0] for reference in references]
+        numbers = [self._by_reference.get(origin_of(reference), (None,))[0] for reference in references]
         known = [number for number in numbers if number is not None]
         in_batch = set(known)
         epoch_continues = not visited[known].all()

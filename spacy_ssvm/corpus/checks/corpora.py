@@ -11,6 +11,7 @@ from spacy.training import Corpus, Example
 from spacy.training.corpus import FILE_TYPE, walk_corpus
 
 from ...wording import quoted, quoted_text
+from ...words import token_of
 from ..reader import ColumnCorpus, SentenceCorpus, corpus_files, kind_of
 from ..tokenisation import Retokenised, retokenised
 
@@ -45,7 +46,8 @@ def issues(
 
 def place(document: str, doc: Doc, first: int, end: int) -> str:
     """The name of tokens first … end − 1 of a Doc, with their text."""
-    tokens = f"token {first}" if end == first + 1 else f"tokens {first}-{end - 1}"
+    start, last = token_of(doc, first), token_of(doc, end - 1)
+    tokens = f"token {start}" if last == start else f"tokens {start}-{last}"
     return f"{document}, {tokens}: {quoted_text(doc[first:end].text)}"
 
 

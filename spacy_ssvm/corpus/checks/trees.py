@@ -1,6 +1,7 @@
 """Checks of the annotation that `ssvm_parser` learns from."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,8 @@ from spacy.tokens import Doc
 
 from ...models.tree.space import TreeGold
 from ...structures import UNKNOWN
-from .corpora import CorpusData, Issue, example_name, issues, place, whole
+from ...words import words_of
+from .corpora import CorpusData, Document, Issue, example_name, issues, place, whole
 
 _MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and gold_preproc = false"
 
@@ -19,7 +21,9 @@ def check_documents(corpus: CorpusData, several_roots_are_wrong: bool, multi_roo
 
     several_roots_are_wrong: a sentence has a single root. multi_root: the component's setting.
     """
-    all_issues = _headless(corpus, multi_root) + _circular(corpus)
+    all_issues = _below_whitespace(corpus)
+    corpus = replace(corpus, documents=[Document(name, words_of(doc)) for name, doc in corpus.documents])
+    all_issues += _headless(corpus, multi_root) + _circular(corpus)
     return all_issues + _across_sentences(corpus) + _several_roots(corpus) if several_roots_are_wrong else all_issues
 
 
@@ -89,6 +93,23 @@ def nonprojective(heads: np.ndarray) -> np.ndarray:
     first, last = np.minimum(heads, tokens), np.maximum(heads, tokens)
     inside = before[heads, last - 1] - before[heads, first]
     return np.asarray(inside < last - first - 1)
+
+
+def _below_whitespace(corpus: CorpusData) -> list[Issue]:
+    where = [
+        place(name, doc, token.i, token.i + 1)
+        for name, doc in corpus.documents
+        for token in doc
+        if token.head.is_space and not token.is_space
+    ]
+    return issues(
+        "warning",
+        corpus.name,
+        "words whose head is whitespace",
+        where,
+        "the head of the whitespace is learnt instead; a whitespace root is no head, so that words are left out if "
+        "there are several below it: correct the heads",
+    )
 
 
 def _headless(corpus: CorpusData, multi_root: bool) -> list[Issue]:

@@ -17,6 +17,7 @@ from thinc.api import Model
 from ...features.hashing import mixed
 from ...inspect.parts import Mistake
 from ...models.chain.space import ChainGold
+from ...words import origin_of
 from ..asking import of_docs
 from ..chain_codec import ChainCodec
 from ..chain_component import ChainComponent
@@ -270,7 +271,7 @@ class SsvmLemmatizer(ChainComponent):
         for doc, parts in zip(docs, self._asking.scored(docs, min_score)):
             lemmas: dict[tuple[int, str], float] = {}
             for part, score in parts:
-                lemma = parse_script(part.label).apply(doc[part.start].text)
+                lemma = parse_script(part.label).apply(origin_of(doc)[part.start].text)
                 if lemma is not None:
                     lemmas[part.start, lemma] = max(score, lemmas.get((part.start, lemma), score))
             scored.append(lemmas)

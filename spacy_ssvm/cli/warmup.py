@@ -29,11 +29,12 @@ from wasabi import msg
 from ..clustering import brown_classes, exchange_classes
 from ..clustering.brown import MIN_WINDOW
 from ..corpus.jackknife import Jackknife
+from ..distributed.rules import rule_of
+from ..distributed.rules.dual import DualBlock, DualSettings
+from ..distributed.rules.rule import LearningBlock, Parts
 from ..features.index import empty_table, grown
 from ..kernels import CacheStatistics, cache_statistics
 from ..registry import ssvm_solvers
-from ..solvers.block_kinds import kind_of_block
-from ..solvers.blocks import EpochSettings, LearningBlock
 from ..solvers.working_set import empty, trim
 from ..structures import FORBIDDEN
 from ..structures.chain.pruning import MANY
@@ -253,13 +254,14 @@ def _run(nlp: Language, everything: bool) -> None:
 def _run_block(solver: Any, problem: Any) -> None:
     """Run the kernels that only learning with several workers uses, if the solver has such kernels."""
     try:
-        kind = kind_of_block(solver)
+        kind = rule_of(solver).worker
     except ValueError:
         return
     if issubclass(kind, LearningBlock):
-        block = kind(solver, problem)
-        for momentum in (0.0, 0.5):
-            moved = block.epoch(np.random.default_rng(0), EpochSettings(momentum=momentum), np.zeros(1, np.int64))
+        block = kind(solver, problem, Parts(0, 1, []))
+        with_momentum = [DualSettings(momentum=0.5)] if issubclass(kind, DualBlock) else []
+        for settings in (kind.alone, *with_momentum):
+            moved = block.epoch(np.random.default_rng(0), settings, np.zeros(1, np.int64))
             block.step(1.0, moved.direction, True)
 
 

@@ -24,19 +24,15 @@ from ..pipeline.codec import Survey
 from ..pipeline.complaints import Warnings, projections
 from ..pipeline.component import SsvmPipe
 from ..pipeline.learning import load_resources
-from ..solvers.block_kinds import kind_of_block
-from ..solvers.blocks import Block, EpochSettings, LearningBlock
-from ..solvers.certificate import Slacks
-from ..solvers.descent_block import DescentBlock
-from ..solvers.dual_block import DualBlock
-from ..solvers.sparse import SparseVector, sparse
-from ..solvers.sum_block import SumBlock
+from ..solvers.sparse import SparseVector
 from ..training import state_file
 from ..training.examples import BATCH, encode, in_parts, read_examples
 from ..training.unreadable import Unreadable
 from ..wording import name_of
 from .common_weights import check_dimension
-from .messages import BlockEpoch, Layout, Setup, SubtreeSum
+from .messages import BlockEpoch, Layout, Setup, block_epoch
+from .rules import rule_of
+from .rules.rule import Block, LearningBlock, Parts
 
 
 @dataclass(frozen=True)
@@ -75,13 +71,12 @@ class _Encoded(NamedTuple):
 class _ComponentBlock:
     """A component's block.
 
-    data: its examples. parts: those of each part of the shard, int64. setup, shared: what it was made with.
+    data: its examples. setup, shared: what it was made with.
     digest: of the examples. epochs: whose steps it has taken. latest: an epoch that it has run since.
     """
 
     block: Block
     data: Sharded
-    parts: list[np.ndarray]
     setup: Setup
     shared: np.ndarray
     digest: bytes
@@ -208,13 +203,13 @@ class BlockWorker:
         """Take in the examples, with the mean of what `encode` has returned to all workers.
 
         Raises:
-            ValueError: the solver needs sums, and gold is known in part only.
+            ValueError: gold is known in part only, and the block has no epochs in which to complete it.
         """
         if not (self._shard.folder / self._file(component)).is_file():
             self._begun[component] = self._taken_in(component, setup, shared)
             self._save(component)
         begun = self._loaded(component)
-        if isinstance(begun.block, SumBlock) and is_incomplete(begun.data):
+        if not isinstance(begun.block, LearningBlock) and is_incomplete(begun.data):
             raise ValueError(
                 f"[{component}] several workers do not learn gold annotation that is known in part by "
                 f"{type(begun.block.parameters).__name__}: choose DCD"
@@ -231,7 +226,7 @@ class BlockWorker:
         )
 
     def epoch(
-        self, component: str, number: int, seed: Sequence[int], pace: EpochSettings, last_step: Sequence[Any] = ()
+        self, component: str, number: int, seed: Sequence[int], pace: Any, last_step: Sequence[Any] = ()
     ) -> BlockEpoch:
         """Epoch `number`, from 0, of the block from the common vector.
 
@@ -249,8 +244,7 @@ class BlockWorker:
             data, block = begun.data, begun.block
             assert isinstance(block, LearningBlock)
             void = data.complete(None, block.weights(block.common)) if is_incomplete(data) else np.zeros(0, np.int64)
-            moved = block.epoch(np.random.default_rng(list(seed)), pace, void)
-            begun.latest = BlockEpoch(moved, moved.digest())
+            begun.latest = block_epoch(block.epoch(np.random.default_rng(list(seed)), pace, void))
         return begun.latest
 
     def step(
@@ -258,7 +252,7 @@ class BlockWorker:
         component: str,
         number: int,
         seed: Sequence[int],
-        pace: EpochSettings,
+        pace: Any,
         digest: bytes,
         eta: float,
         change: SparseVector,
@@ -284,40 +278,9 @@ class BlockWorker:
         begun.epochs, begun.latest = number + 1, None
         self._save(component)
 
-    def common(self, component: str) -> SparseVector:
-        """The common vector."""
-        return sparse(self._loaded(component).block.common)
-
-    def dual_sum(self, component: str) -> tuple[SparseVector, tuple[float, float]]:
-        """Σ α ΔΦ over the block's planes, and its figures, from `DualBlock.dual_sum`."""
-        block = self._loaded(component).block
-        assert isinstance(block, DualBlock)
-        return block.dual_sum()
-
-    def trials(self, component: str, factor: float) -> np.ndarray:
-        """The primal objectives of the candidates for η₀, float64, from `DescentBlock.trials`."""
-        block = self._loaded(component).block
-        assert isinstance(block, DescentBlock)
-        return block.trials(factor)
-
-    def set_rate(self, component: str, eta0: float) -> None:
-        """Learn with this initial learning rate."""
-        block = self._loaded(component).block
-        assert isinstance(block, DescentBlock)
-        block.eta0 = eta0
-        self._save(component)
-
-    def slacks(self, component: str, change: SparseVector) -> Slacks:
-        """The slacks of the block's examples at the w of the common vector + change."""
-        return self._loaded(component).block.slacks(change)
-
-    def sums(self, component: str, weights: SparseVector) -> list[SubtreeSum]:
-        """The sums over the examples of the shard's parts at w."""
-        begun = self._loaded(component)
-        assert isinstance(begun.block, SumBlock)
-        w = weights.dense(begun.data.dimension())
-        sums = begun.block.sums(w, self._shard.first_part, self._shard.n_parts, begun.parts)
-        return [SubtreeSum(parts, found.values, sparse(found.vector)) for parts, found in sums.items()]
+    def ask(self, component: str, method: str, *arguments: Any) -> Any:
+        """The result of a method of the block that changes nothing."""
+        return getattr(self._loaded(component).block, method)(*arguments)
 
     def _taken_in(self, component: str, setup: Setup, shared: np.ndarray) -> _ComponentBlock:
         if component not in self._encoded:
@@ -330,8 +293,9 @@ class BlockWorker:
         check_dimension(component, data.dimension())
         ends = np.searchsorted(found.learnt, self._ends)
         parts = [data.docs.examples(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
-        block = kind_of_block(solver)(solver, data.problem())
-        return _ComponentBlock(block, data, parts, setup, shared, found.digest)
+        place = Parts(self._shard.first_part, self._shard.n_parts, parts)
+        block = rule_of(solver).worker(solver, data.problem(), place)
+        return _ComponentBlock(block, data, setup, shared, found.digest)
 
     def _loaded(self, component: str) -> _ComponentBlock:
         """The component's block, of this worker or as one that has died has left it."""

@@ -1,24 +1,14 @@
-"""The checkpoint that the driver of a training keeps on disk: the same command resumes after it has been killed.
-
-spaCy's loop cannot begin in the middle. So it begins anew, and updates and evaluations repeat what they have returned,
-up to the last epoch that is kept.
-"""
+"""The checkpoint that the driver of a training keeps on disk: the same command resumes after it has been killed."""
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from spacy.language import Language
-from spacy.training.loop import DIR_MODEL_BEST
-
 from ..files import replace_files
 from ..training import state_file
-from .shared_training import SharedTraining
 
-RUN, SCORES, BEST, SPENT = "run", "scores", "best", "spent"
-"""Names in the folder: what identifies the run, the results of its evaluations, the best pipeline so far, and the one
-before it, which is about to be removed."""
+RUN, LOOP = "run", "loop"
+"""Names in the folder: what identifies the run, and the state of its loop."""
 
 
 class Checkpoint:
@@ -29,7 +19,6 @@ class Checkpoint:
 
     def __init__(self, output: Path, of: bytes) -> None:
         self.folder = output / "ssvm-workers"
-        self._output = output
         self._of = of
 
     def exists(self) -> bool:
@@ -59,39 +48,11 @@ class Checkpoint:
         """Keep the state of a component's training, in place of the last one."""
         replace_files(self.folder, {f"{component}.training": state_file.parts(state)})
 
-    def follow(self, nlp: Language, trainings: Sequence[SharedTraining]) -> None:
-        """Keep the results of the pipeline's evaluations, and repeat those that are kept.
+    def loop(self) -> dict[str, Any] | None:
+        """The state that `save_loop` has kept; None where there is none."""
+        path = self.folder / LOOP
+        return state_file.unpack(path.read_bytes()) if path.is_file() else None
 
-        Until the trainings have repeated all of their epochs, the best pipeline so far is saved in place of others,
-        whose weights are not there any more.
-        """
-        path, best = self.folder / SCORES, self.folder / BEST
-        shutil.rmtree(self.folder / SPENT, ignore_errors=True)
-        if (self._output / DIR_MODEL_BEST).is_dir() and not best.is_dir() and path.is_file():
-            # The loop removes it from where it is.
-            (self._output / DIR_MODEL_BEST).rename(best)
-        kept = state_file.unpack(path.read_bytes())["scores"] if path.is_file() else []
-        evaluate, to_disk = nlp.evaluate, nlp.to_disk
-        repeated = iter(list(kept))
-
-        def evaluate_or_repeat(*arguments: Any, **settings: Any) -> dict[str, Any]:
-            scores: dict[str, Any] | None = next(repeated, None)
-            if scores is None:
-                scores = evaluate(*arguments, **settings)
-                kept.append(scores)
-                replace_files(self.folder, {SCORES: state_file.pack({"scores": kept})})
-            return scores
-
-        def save_or_repeat(target: Path, **settings: Any) -> None:
-            if best.is_dir() and any(training.repeats for training in trainings):
-                shutil.rmtree(target, ignore_errors=True)
-                shutil.copytree(best, target)
-            else:
-                to_disk(target, **settings)
-                if best.is_dir():
-                    # In one move, so that what is half removed does not count as the best pipeline.
-                    best.rename(self.folder / SPENT)
-                    shutil.rmtree(self.folder / SPENT, ignore_errors=True)
-
-        nlp.evaluate = evaluate_or_repeat  # type: ignore[method-assign]
-        nlp.to_disk = save_or_repeat  # type: ignore[assignment, method-assign]
+    def save_loop(self, state: dict[str, Any]) -> None:
+        """Keep the state of the loop, which every component's training has reached or is one epoch ahead of."""
+        replace_files(self.folder, {LOOP: state_file.pack(state)})

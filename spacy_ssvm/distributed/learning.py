@@ -3,7 +3,7 @@
 import hashlib
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -13,10 +13,6 @@ from typing import Any
 import numpy as np
 from spacy import util
 from spacy.language import Language
-from spacy.tokens import Doc
-from spacy.training import Example
-from spacy.training.initialize import init_nlp
-from spacy.training.loop import train
 from spacy.util import registry
 from wasabi import msg
 
@@ -28,7 +24,6 @@ from ..pipeline.codec import Survey
 from ..pipeline.complaints import Warnings, kept_by_workers
 from ..pipeline.component import SsvmPipe
 from ..pipeline.training_record import TrainingRecord
-from ..solvers.block_kinds import kind_of_block
 from ..training.trainer import Trainer
 from .block_worker import BlockWorkerProcess, TrainingShard
 from .checkpoint import Checkpoint
@@ -36,24 +31,17 @@ from .cluster import RESTARTS, TRIES, await_ready, connected, result_of
 from .common_weights import check_dimension, common
 from .corpus_shards import CONLLU, DOCBIN, deal, dealt_parts
 from .folder import locked
+from .loop import run
 from .messages import Layout, Setup
-from .rules import N_PARTS, adds_up, rule_of
+from .rules import rule_of
 from .shared_blocks import Answers, Send, SharedBlocks
 from .shared_training import SharedTraining
 
+N_PARTS = 24
+"""Parts of a corpus whose sums are added up in a fixed tree: 24 workers, or a divisor of that, get equal numbers."""
+
 NOT_SHARED = ("tokenizer", "after_init", "init_tok2vec")
 """Settings of [initialize] that are for a pipeline that is initialized, which workers do not have."""
-
-
-@registry.readers("spacy-ssvm.EpochOfWorkers.v1")  # type: ignore[untyped-decorator]
-def epoch_of_workers() -> Callable[[Language], Iterator[Example]]:
-    """In place of a training corpus: an example without annotation for each epoch of the workers."""
-
-    def read(nlp: Language) -> Iterator[Example]:
-        words = ["x", "y", "z"]
-        yield Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words))
-
-    return read
 
 
 def train_by_workers(config: Any, output: Path, n_workers: int, address: str, code_path: Path | None) -> None:
@@ -77,8 +65,7 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
     output = output.resolve()
     with connected(address, n_workers) as ray, locked(output):
         checkpoint = Checkpoint(output, _identity(filled, n_workers, code_path))
-        adding = any(adds_up(complete.get_pipe(name).solver) for name in names)  # type: ignore[attr-defined]
-        shards = shards_of(filled, checkpoint, n_workers, N_PARTS if adding else n_workers, code_path)
+        shards = shards_of(filled, checkpoint, n_workers, n_parts(complete, names, n_workers), code_path)
         kind = ray.remote(BlockWorkerProcess)
         new_worker = kind.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
         workers = [new_worker.remote(shard) for shard in shards]
@@ -90,9 +77,7 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
             return lambda: [result_of(ray, reference, failure) for reference in begun]
 
         try:
-            nlp, trainings = initialized(complete, names, send, shards, checkpoint)
-            checkpoint.follow(nlp, trainings)
-            train(nlp, output)
+            run(*initialized(complete, names, send, shards, checkpoint), checkpoint, output)
             # Ends the workers: they may have begun an epoch, and would write to a folder that is removed.
             ray.shutdown()
         except Exception:
@@ -128,7 +113,7 @@ def _trained(nlp: Language) -> list[str]:
                 "Leave it out, or train it with `spacy train`, and source and freeze it here"
             )
         try:
-            kind_of_block(pipe.solver)
+            rule_of(pipe.solver)
         except ValueError as error:
             raise ValueError(f"[{name}] {error}") from None
         if reads_first_pass(pipe.model):
@@ -145,16 +130,22 @@ def _trained(nlp: Language) -> list[str]:
     return names
 
 
+def n_parts(nlp: Language, names: Sequence[str], n_workers: int) -> int:
+    """The number of parts to deal the training corpus out in."""
+    blocks = [rule_of(nlp.get_pipe(name).solver).worker for name in names]  # type: ignore[attr-defined]
+    return N_PARTS if any(block.in_fixed_parts for block in blocks) else n_workers
+
+
 def initialized(
     untrained: Language, names: Sequence[str], send: Send, shards: Sequence[TrainingShard], checkpoint: Checkpoint
-) -> tuple[Language, list[SharedTraining]]:
-    """An initialized pipeline whose components learn by the workers, and their trainings.
+) -> tuple[Language, dict[str, SharedTraining]]:
+    """An initialized pipeline whose components learn by the workers, and their trainings by name.
 
     untrained: the same pipeline, not initialized.
     """
     n_workers = len(shards)
     surveys = {name: together(send("survey", [(name,)] * n_workers)()) for name in names}
-    alone = _with_corpus(untrained.config.interpolate(), {"@readers": "spacy-ssvm.EpochOfWorkers.v1"})
+    alone = untrained.config.interpolate()
     components = alone.setdefault("initialize", {}).setdefault("components", {})
     are_given = {}
     for name in names:
@@ -165,13 +156,13 @@ def initialized(
         if not are_given[name]:
             given["labels"] = surveys[name].new_labels(pipe.labels)
             surveys[name].require_labels(name, [*pipe.labels, *given["labels"]])
-    nlp = init_nlp(alone)
+    nlp = _initialized_alone(alone)
     settings = nlp.config.interpolate()["training"]
     seed = settings["seed"] or 0
     # The loop ends after the step, from 0, with the number max_steps.
     limits = settings["max_epochs"], settings["max_steps"] and settings["max_steps"] + 1
     max_epochs = min((limit for limit in limits if limit > 0), default=math.inf)
-    trainings = []
+    trainings = {}
     for name in names:
         pipe = nlp.get_pipe(name)
         assert isinstance(pipe, SsvmPipe)
@@ -195,17 +186,30 @@ def initialized(
         is_certified = all(layout.is_certified for layout in layouts)
         blocks = SharedBlocks(name, n_workers, weights, n_examples, is_certified, send)
         solver = pipe.solver.seeded(seed)
-        rule = rule_of(solver, blocks, shards[0].n_parts)
-        training = SharedTraining(solver, data, rule, partial(checkpoint.save, name), max_epochs)
+        driver = rule_of(solver).driver(solver, blocks, shards[0].n_parts)
+        training = SharedTraining(solver, data, driver, blocks, partial(checkpoint.save, name), max_epochs)
         state = checkpoint.state(name)
         if state is not None:
-            training.replay(state)
+            training.restore(state)
         reads = {annotation for layout in layouts for annotation in layout.reads}
         learn_by(pipe, training, TrainingRecord(tuple(sorted(reads)), are_given[name]))
-        trainings.append(training)
-    for training in trainings:
-        training.together = trainings
+        trainings[name] = training
+    for training in trainings.values():
+        training.together = list(trainings.values())
     return nlp, trainings
+
+
+def _initialized_alone(config: Any) -> Language:
+    """A pipeline as spaCy's `init_nlp` makes it, but without a training corpus; labels are given."""
+    settings = config["training"]
+    if settings["seed"] is not None:
+        util.fix_random_seed(settings["seed"])
+    sourced = util.get_sourced_components(config)
+    nlp = util.load_model_from_config(config, auto_fill=True)
+    # Those with a source that are not frozen have nothing to train.
+    with nlp.select_pipes(disable=[*settings["frozen_components"], *sourced]):
+        nlp.initialize()
+    return nlp
 
 
 def learn_by(pipe: SsvmPipe, training: Trainer, record: TrainingRecord) -> None:
@@ -251,14 +255,6 @@ def _train_corpus(config: Any) -> tuple[Any, str]:
     if not isinstance(section.get(last), dict):
         raise ValueError(f"training.train_corpus: {'.'.join([*above, last])} is no block of its own")
     return section, last
-
-
-def _with_corpus(config: Any, reader: dict[str, Any]) -> Any:
-    """A copy of the config with another training corpus."""
-    changed = config.copy()
-    section, name = _train_corpus(changed)
-    section[name] = reader
-    return changed
 
 
 def _reader(config: Any) -> dict[str, Any]:

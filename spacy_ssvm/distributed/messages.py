@@ -1,12 +1,11 @@
 """Messages between a worker that learns and the driver."""
 
-from typing import NamedTuple
+import hashlib
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..solvers.blocks import EpochResult
 from ..solvers.sparse import SparseVector
-from ..solvers.sum_block import Range
 
 
 class Setup(NamedTuple):
@@ -41,15 +40,13 @@ class Layout(NamedTuple):
 
 
 class BlockEpoch(NamedTuple):
-    """The result of an epoch on one block, and its digest, the same for the same vectors."""
+    """The result of an epoch on one block, as its rule has it, and a digest of the vectors in it."""
 
-    moved: EpochResult
+    moved: Any
     digest: bytes
 
 
-class SubtreeSum(NamedTuple):
-    """The sum of a subtree of parts; see `solvers.sum_block`."""
-
-    parts: Range
-    values: np.ndarray
-    vector: SparseVector
+def block_epoch(moved: Any) -> BlockEpoch:
+    """The message with the result of an epoch, a NamedTuple."""
+    vectors = [part.digest() for part in moved if isinstance(part, SparseVector)]
+    return BlockEpoch(moved, hashlib.sha256(b"".join(vectors)).digest())

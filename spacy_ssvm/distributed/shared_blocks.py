@@ -59,9 +59,10 @@ class SharedBlocks:
             self.has_failed = True
             raise
 
-    def all(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
-        """The results of this method of each worker. arguments: as in `send`, none by default."""
-        return self.send(method, [()] * self.n_blocks if arguments is None else arguments)()
+    def ask(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
+        """The results of this method of each block, which changes nothing there. arguments: none by default."""
+        given = [()] * self.n_blocks if arguments is None else arguments
+        return self.send("ask", [(method, *some) for some in given])()
 
     def sum(self, parts: Sequence[SparseVector]) -> SparseVector:
         """The sum of the blocks' vectors, in the order of the blocks."""

@@ -13,7 +13,8 @@ from ..solvers.certificate import GAP_ROUNDING
 from ..solvers.learner import Certificate
 from ..training.examples import EncodedExamples
 from ..training.figures import Figures
-from .rules import Rule
+from .rules.rule import Driver
+from .shared_blocks import SharedBlocks
 
 LOGGER = logging.getLogger("spacy")
 
@@ -23,8 +24,8 @@ class SharedTraining:
 
     Workers begin the next epoch while the driver evaluates this one.
 
-    parameters: of the solver. data: without Docs, with the features of all blocks. rule: how they learn. save: keeps a
-    state for `replay`, after each epoch. max_epochs: after which no other is begun.
+    parameters: of the solver. data: without Docs, with the features of all blocks. rule: how they learn. blocks: of all
+    workers. save: keeps a state for `restore`, after each epoch. max_epochs: after which no other is begun.
     """
 
     gets_parts = False
@@ -33,7 +34,8 @@ class SharedTraining:
         self,
         parameters: Any,
         data: DataSet,
-        rule: Rule,
+        rule: Driver,
+        blocks: SharedBlocks,
         save: Callable[[dict[str, Any]], None],
         max_epochs: float = math.inf,
     ) -> None:
@@ -43,15 +45,14 @@ class SharedTraining:
         self.epochs = 0
         self.finished = False
         self.rule = rule
+        self.blocks = blocks
         self._save = save
         self._max_epochs = max_epochs
-        self._history: list[Figures] = []
-        """The figures of all epochs."""
         self.together: Sequence[SharedTraining] = [self]
         """The trainings of all components: workers begin the first epochs of all of them when one is updated."""
 
     def __len__(self) -> int:
-        return self.rule.blocks.n_examples
+        return self.blocks.n_examples
 
     def knows(self, reference: Doc, read: bytes) -> bool:
         """All examples lie with workers."""
@@ -61,15 +62,16 @@ class SharedTraining:
         """Learn for an epoch, whatever the batch is. Returns the sum of the losses."""
         if self.finished:
             return 0.0
-        if not self.repeats:
-            for training in self.together:
-                training.begin()
-            self._learn()
-        self.figures = self._history[self.epochs]
+        for training in self.together:
+            training.begin()
+        progress = self.rule.epoch(self.epochs)
         self.epochs += 1
-        name = self.rule.blocks.component
-        LOGGER.debug("[%s] %s, %s bytes sent", name, self.figures, f"{self.rule.blocks.n_bytes:,}")
-        self.finished = not self.repeats and self._is_done(self.figures)
+        self.figures = Figures(self.epochs, *progress, int(np.count_nonzero(self.rule.weights())))
+        # Before workers take the step: one that is lost, and the driver too, can then repeat it.
+        self._save({"figures": list(self.figures), "rule": self.rule.state()})
+        name = self.blocks.component
+        LOGGER.debug("[%s] %s, %s bytes sent", name, self.figures, f"{self.blocks.n_bytes:,}")
+        self.finished = self._is_done(self.figures)
         if self.finished:
             LOGGER.info("[%s] converged: the duality gap is within the tolerance; further updates change nothing", name)
         self.begin()
@@ -93,35 +95,25 @@ class SharedTraining:
     def certificate(self) -> Certificate | None:
         """Primal and dual at w, as the rule finds them; None if a worker has failed, too."""
         # All components have the same workers.
-        has_failed = any(training.rule.blocks.has_failed for training in self.together)
+        has_failed = any(training.blocks.has_failed for training in self.together)
         return None if has_failed else self.rule.certificate()
 
-    @property
-    def repeats(self) -> bool:
-        """Whether updates only repeat figures, after `replay`: w is that of the last epoch already."""
-        return self.epochs < len(self._history)
-
-    def replay(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state: updates repeat the figures of the epochs that it has, then go on."""
-        self._history = [Figures(*figures) for figures in state["history"]]
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue after the epoch that a state was saved after."""
+        self.figures = Figures(*state["figures"])
+        self.epochs = self.figures.epoch
         self.rule.restore(state["rule"])
+        self.finished = self._is_done(self.figures)
 
     def begin(self) -> None:
         """Let workers begin the next epoch, if there is one that they have not begun."""
-        if not self.finished and not self.repeats and self.epochs < self._max_epochs:
+        if not self.finished and self.epochs < self._max_epochs:
             self.rule.begin(self.epochs)
 
     def _is_done(self, figures: Figures) -> bool:
-        """Whether training is complete, as `certificate.is_done`, from what `replay` knows, too."""
+        """Whether training is complete, as `certificate.is_done`, from what `restore` knows, too."""
         tolerance, primal, dual = getattr(self.parameters, "tolerance", 0.0), figures.primal, figures.dual
         if primal is None or dual is None or not tolerance or primal - dual > tolerance * abs(primal):
             return False
         certificate = self.certificate()
         return certificate is not None and -GAP_ROUNDING <= certificate.relative_gap <= tolerance
-
-    def _learn(self) -> None:
-        progress = self.rule.epoch(self.epochs)
-        n_used = int(np.count_nonzero(self.rule.weights()))
-        self._history.append(Figures(self.epochs + 1, *progress, n_used))
-        # Before workers take the step: one that is lost, and the driver too, can then repeat it.
-        self._save({"history": [list(figures) for figures in self._history], "rule": self.rule.state()})

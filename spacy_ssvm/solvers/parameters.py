@@ -29,7 +29,7 @@ class Parameters(ABC):
     """
 
     rule: ClassVar[str | None] = None
-    """The rule by which several workers learn, a name in `block_kinds.KINDS`; None where they do not."""
+    """The rule by which several workers learn, a name in `distributed.rules.RULES`; None where they do not."""
     completes_once: ClassVar[bool] = False
     """Whether gold that is known in part is completed once, by the weights that training starts from, and then learnt
     as if all of it were annotated; if not, it is completed before each epoch."""

@@ -7,25 +7,25 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.distributed.common_weights import common
-from spacy_ssvm.distributed.messages import BlockEpoch, Layout, SubtreeSum
+from spacy_ssvm.distributed.messages import Layout, block_epoch
 from spacy_ssvm.distributed.rules import rule_of
+from spacy_ssvm.distributed.rules.dual import DualObjective, dual_objective
+from spacy_ssvm.distributed.rules.mean import DescentSettings, MixedBlock
+from spacy_ssvm.distributed.rules.rule import NoSettings, Parts
+from spacy_ssvm.distributed.rules.sums import subtrees, tree_sum
 from spacy_ssvm.distributed.shared_blocks import SharedBlocks
 from spacy_ssvm.distributed.shared_training import SharedTraining
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem
-from spacy_ssvm.solvers.block_kinds import kind_of_block
-from spacy_ssvm.solvers.blocks import EpochSettings
 from spacy_ssvm.solvers.certificate import slacks
 from spacy_ssvm.solvers.dca import Dca
 from spacy_ssvm.solvers.dcd import Cpd, Dcd, dcd_light
-from spacy_ssvm.solvers.dual_step import DualObjective, dual_objective
 from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
 from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.solvers.l1 import ProjectedSubgradient
 from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.mira import Mira
-from spacy_ssvm.solvers.mixed_block import MixedBlock
 from spacy_ssvm.solvers.one_slack import OneSlack
 from spacy_ssvm.solvers.penalty import Penalty
 from spacy_ssvm.solvers.perceptron import Perceptron
@@ -33,7 +33,6 @@ from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
 from spacy_ssvm.solvers.sgd import CANDIDATES, Sgd
 from spacy_ssvm.solvers.sparse import ZERO, sparse
-from spacy_ssvm.solvers.sum_block import subtrees, tree_sum
 from spacy_ssvm.training import state_file
 
 from ..problems import random_problem
@@ -54,8 +53,7 @@ class Worker:
     def __init__(self, parameters, whole, parts, first_part):
         chains, examples = whole.data, np.concatenate(parts)
         self.epochs, self.message = 0, None
-        self.first_part = first_part
-        self.parts = np.split(np.arange(len(examples)), np.cumsum([len(part) for part in parts])[:-1])
+        place = Parts(first_part, N_PARTS, np.split(np.arange(len(examples)), np.cumsum(list(map(len, parts)))[:-1]))
         tokens = np.concatenate([np.arange(chains.starts[e], chains.starts[e + 1]) for e in examples])
         features = np.concatenate([np.arange(*chains.feature_starts[[t, t + 1]]) for t in tokens])
         names, first = np.unique(chains.rows[features], return_index=True)
@@ -69,7 +67,7 @@ class Worker:
             chains.gold[tokens],
             chains.constraints,
         )
-        self.block = kind_of_block(parameters)(parameters, chain_problem(part, len(names)))
+        self.block = rule_of(parameters).worker(parameters, chain_problem(part, len(names)), place)
 
     def layout(self, n_labels):
         counts = np.ones(len(self.keys), np.int64)
@@ -82,8 +80,7 @@ class Worker:
             self.step(name, *last_step)
         if self.message is None:
             void = np.flatnonzero(np.random.default_rng([*seed, 1]).random(self.block.problem.n_examples) < self.void)
-            moved = self.block.epoch(np.random.default_rng(seed), pace, void)
-            self.message = BlockEpoch(moved, moved.digest())
+            self.message = block_epoch(self.block.epoch(np.random.default_rng(seed), pace, void))
         return self.message
 
     def step(self, name, number, seed, pace, digest, eta, change, with_momentum):
@@ -91,24 +88,8 @@ class Worker:
             self.block.step(eta, change, with_momentum)
             self.epochs, self.message = number + 1, None
 
-    def common(self, name):
-        return sparse(self.block.common)
-
-    def dual_sum(self, name):
-        return self.block.dual_sum()
-
-    def trials(self, name, factor):
-        return self.block.trials(factor)
-
-    def set_rate(self, name, eta0):
-        self.block.eta0 = eta0
-
-    def slacks(self, name, change):
-        return self.block.slacks(change)
-
-    def sums(self, name, weights):
-        found = self.block.sums(weights.dense(self.block.problem.dimension), self.first_part, N_PARTS, self.parts)
-        return [SubtreeSum(parts, its.values, sparse(its.vector)) for parts, its in found.items()]
+    def ask(self, name, method, *arguments):
+        return getattr(self.block, method)(*arguments)
 
 
 def shared(parameters, whole, n_blocks, exact=True, saved=None, reverses=False):
@@ -143,8 +124,8 @@ def shared(parameters, whole, n_blocks, exact=True, saved=None, reverses=False):
         return answers
 
     blocks = SharedBlocks("toy", n_blocks, weights, whole.n_examples, exact, send)
-    rule = rule_of(parameters, blocks, N_PARTS)
-    return SharedTraining(parameters, None, rule, [].append if saved is None else saved.append), workers
+    driver = rule_of(parameters).driver(parameters, blocks, N_PARTS)
+    return SharedTraining(parameters, None, driver, blocks, [].append if saved is None else saved.append), workers
 
 
 def resumed(parameters, whole, workers, state):
@@ -152,7 +133,7 @@ def resumed(parameters, whole, workers, state):
     training, successors = shared(parameters, whole, len(workers))
     for worker, successor in zip(workers, successors):
         successor.block, successor.epochs, successor.message = worker.block, worker.epochs, worker.message
-    training.replay(state_file.unpack(state_file.pack(state)))
+    training.restore(state_file.unpack(state_file.pack(state)))
     return training
 
 
@@ -211,7 +192,7 @@ def test_dual_is_that_of_the_planes(parameters, void, monkeypatch):
         training._max_epochs = epoch + 1
         update(training)
         rule.step()
-        found = [worker.dual_sum("toy") for worker in workers]
+        found = [worker.block.dual_sum() for worker in workers]
         linear, squares = np.sum([sums for _, sums in found], axis=0)
         assert training.figures.dual == pytest.approx(objective.dual(training.weights(), linear, squares))
         point = rule.blocks.sum([part for part, _ in found]).dense(len(training.weights()))
@@ -262,12 +243,11 @@ def test_a_run_goes_on_where_its_driver_was_ended(parameters):
         update(ended)
     other = resumed(parameters, whole, workers, saved[-1])
     assert np.array_equal(other.weights(), ended.weights())
-    repeated = []
-    for epoch in range(5):
-        assert other.repeats == (epoch < 3)
+    gone_on = [other.figures]
+    for _ in range(2):
         update(other)
-        repeated.append(other.figures)
-    assert repeated == figures
+        gone_on.append(other.figures)
+    assert gone_on == figures[2:]
     assert np.array_equal(other.weights(), quiet.weights())
 
 
@@ -315,8 +295,6 @@ def test_a_finished_solver_is_finished_when_the_run_goes_on(parameters):
     while not training.finished:
         update(training)
     other = resumed(parameters, whole, workers, saved[-1])
-    while other.repeats:
-        update(other)
     assert other.finished and other.epochs == training.epochs
     assert np.array_equal(other.weights(), training.weights())
 
@@ -369,8 +347,8 @@ def test_one_mixed_block_in_one_epoch_is_the_solver_itself(parameters):
     whole = random_problem(9, n_examples=30, n_rows=N_ROWS)
     training, workers = shared(parameters, whole, 1)
     update(training)
-    block = MixedBlock(parameters, workers[0].block.problem)
-    moved = block.epoch(np.random.default_rng([0, 0, 0]), EpochSettings(), np.zeros(0, np.int64))
+    block = MixedBlock(parameters, workers[0].block.problem, workers[0].block.parts)
+    moved = block.epoch(np.random.default_rng([0, 0, 0]), NoSettings(), np.zeros(0, np.int64))
     mean = training.rule.blocks.weights.part(0, sparse(training.weights())).dense(block.problem.dimension)
     np.testing.assert_allclose(mean, moved.mean.dense(block.problem.dimension), atol=1e-12)
 
@@ -428,19 +406,18 @@ def test_blocks_agree_on_the_learning_rate(n_blocks):
         learner = start(replace(parameters, C=n_blocks * parameters.C), worker.block.problem)
         trials.append(learner.trials(parameters.generator()))
     update(training)
-    assert {worker.block.eta0 for worker in workers} == {CANDIDATES[np.sum(trials, axis=0).argmin()]}
+    eta0 = training.rule.state()["pace"]["eta0"]
+    assert eta0 == CANDIDATES[np.sum(trials, axis=0).argmin()]
     if n_blocks == 1:
-        assert fit(parameters, workers[0].block.problem, 1)[0].eta0 == workers[0].block.eta0
+        assert fit(parameters, workers[0].block.problem, 1)[0].eta0 == eta0
 
 
 def test_descent_shrinks_far_below_one():
     """The solver's scale is reset within an epoch."""
     parameters, whole = Sgd(C=0.02, eta0=0.5, schedule="epochs"), random_problem(3, n_examples=60, n_rows=60)
     training, workers = shared(parameters, whole, 2)
-    assert (
-        workers[0].block.epoch(np.random.default_rng(0), EpochSettings(2.0), np.zeros(0, np.int64)).sums.shrinkage
-        < 1e-4
-    )
+    moved = workers[0].block.epoch(np.random.default_rng(0), DescentSettings(2.0), np.zeros(0, np.int64))
+    assert moved.shrinkage < 1e-4
     for _ in range(300):
         update(training)
     _, alone = fit(Sdm(C=0.02, tolerance=1e-4), whole, 1000)
@@ -481,4 +458,4 @@ def test_tolerance_of_zero_is_never_reached():
 )
 def test_solver_that_learns_alone_is_refused(parameters):
     with pytest.raises(ValueError, match=r"its solver, .*, cannot be used with several workers"):
-        kind_of_block(parameters)
+        rule_of(parameters)

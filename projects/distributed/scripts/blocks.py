@@ -15,9 +15,9 @@ from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.common_weights import common
 from spacy_ssvm.distributed.learning import shards_of, together
 from spacy_ssvm.distributed.messages import BlockEpoch, Setup
+from spacy_ssvm.distributed.rules.dual import DualSettings
 from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
 from spacy_ssvm.models.protocol import DataSet
-from spacy_ssvm.solvers.blocks import EpochSettings
 from spacy_ssvm.solvers.sparse import SparseVector, difference, sparse
 
 from .tasks import Task
@@ -87,7 +87,7 @@ class Blocks:
         return self._weights.dimension
 
     def epoch(self, number: int, factor: float) -> list[BlockEpoch]:
-        """Epoch `number` on each block; factor: as in `EpochSettings`."""
+        """Epoch `number` on each block; factor: as in `DualSettings`."""
         epochs = self._ask("epoch", [self._epoch(number, block, factor) for block in range(len(self))])
         self.up += nbytes(epochs)
         return epochs
@@ -119,15 +119,15 @@ class Blocks:
 
     def dual_sums(self) -> tuple[list[SparseVector], float, float]:
         """Σ α ΔΦ of each block, and Σ αΔ and Σ_i A_i² of all."""
-        found = self._ask("dual_sum", [()] * len(self))
+        found = self._ask("ask", [("dual_sum",)] * len(self))
         linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))
         return [part for part, _ in found], linear, squares
 
     def squares(self, w: np.ndarray) -> float:
         """Σ ξ² of all examples at w, float64 [d]."""
         parts = [self._weights.part(block, sparse(w)).dense(len(own)) for block, own in enumerate(self._own)]
-        changes = [(difference(part, own),) for part, own in zip(parts, self._own)]
-        return math.fsum(part.squares for part in self._ask("slacks", changes))
+        changes = [("slacks", difference(part, own)) for part, own in zip(parts, self._own)]
+        return math.fsum(part.squares for part in self._ask("ask", changes))
 
     def score(self, w: np.ndarray) -> float:
         """The score of these weights on the development part, in per cent."""
@@ -143,7 +143,7 @@ class Blocks:
             own[:] = self._weights.part(block, whole).dense(len(own))
 
     def _epoch(self, number: int, block: int, factor: float) -> tuple[Any, ...]:
-        return number, (SEED, number, block), EpochSettings(factor)
+        return number, (SEED, number, block), DualSettings(factor)
 
     def _answers(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
         self.down += nbytes(arguments)

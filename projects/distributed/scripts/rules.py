@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spacy_ssvm.distributed.dual_steps import DualSteps
 from spacy_ssvm.distributed.messages import BlockEpoch
+from spacy_ssvm.distributed.rules.dual import DualObjective, DualSteps
 from spacy_ssvm.solvers.dcd import Dcd
-from spacy_ssvm.solvers.dual_step import DualObjective
 from spacy_ssvm.solvers.penalty import Penalty
 from spacy_ssvm.solvers.sparse import sparse
 
@@ -51,7 +50,7 @@ class Momentum(Learning):
 
     def __init__(self, blocks: Blocks, C: float) -> None:
         super().__init__(blocks, C)
-        self._rule = DualSteps(Dcd(C=C, seed=SEED), blocks.shared)
+        self._rule = DualSteps(Dcd(C=C, seed=SEED), blocks.shared, len(blocks))
 
     def epoch(self) -> None:
         self._rule.epoch(self.epochs)

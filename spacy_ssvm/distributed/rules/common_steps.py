@@ -5,19 +5,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..solvers.blocks import EpochResult, EpochSettings
-from ..solvers.learner import Certificate, Progress
-from ..solvers.sparse import ZERO, SparseVector
-from ..solvers.state import plain
-from .messages import BlockEpoch
-from .shared_blocks import Answers, SharedBlocks
+from ...solvers.learner import Certificate, Progress
+from ...solvers.sparse import ZERO, SparseVector
+from ...solvers.state import plain
+from ..messages import BlockEpoch
+from ..shared_blocks import Answers, SharedBlocks
+from .rule import NoSettings
+
+NO_SETTINGS = NoSettings()
 
 
 class Step(NamedTuple):
     """A step of all blocks: the number of its epoch, its settings, the digest of each block's result, and the step."""
 
     number: int
-    pace: EpochSettings
+    pace: Any
     digests: list[bytes]
     eta: float = 0.0
     change: SparseVector = ZERO
@@ -25,13 +27,16 @@ class Step(NamedTuple):
 
 
 class CommonSteps(ABC):
-    """An epoch of each block from the common vector, float64 [d], then one step of all."""
+    """An epoch of each block from the common vector, float64 [d], then one step of all: a driver half.
 
-    def __init__(self, parameters: Any, blocks: SharedBlocks) -> None:
+    pace: the settings of the first epoch, a NamedTuple of numbers.
+    """
+
+    def __init__(self, parameters: Any, blocks: SharedBlocks, pace: Any = NO_SETTINGS) -> None:
         self.parameters = parameters
         self.blocks = blocks
         self.common = np.zeros(blocks.weights.dimension)
-        self._pace = EpochSettings()
+        self._pace = pace
         """Settings of the next epoch."""
         self._step = Step(0, self._pace, [])
         self._is_due = False
@@ -80,7 +85,7 @@ class CommonSteps(ABC):
         return [(*settings, digest, eta, part, with_momentum) for settings, digest, part in parts]
 
     @abstractmethod
-    def moved(self, found: list[EpochResult], step: Step) -> tuple[Step, Progress]:
+    def moved(self, found: list[Any], step: Step) -> tuple[Step, Progress]:
         """Move the common vector, given what the blocks have moved.
 
         Returns the step with its length and change, and figures of the epoch.
@@ -101,14 +106,14 @@ class CommonSteps(ABC):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state, and from where the blocks are once they have taken its step."""
-        step, self._pace = state["step"], EpochSettings(**state["pace"])
-        parts = {"pace": EpochSettings(**step["pace"]), "change": SparseVector(**step["change"])}
+        step, self._pace = state["step"], self._pace._replace(**state["pace"])
+        parts = {"pace": self._pace._replace(**step["pace"]), "change": SparseVector(**step["change"])}
         self._step, self._is_due = Step(**{**step, **parts}), True
         self.step()
         self.wait()
-        self.common = self.blocks.joined(self.blocks.all("common"))
+        self.common = self.blocks.joined(self.blocks.ask("common_vector"))
 
-    def _settings(self, number: int, pace: EpochSettings) -> list[tuple[Any, ...]]:
+    def _settings(self, number: int, pace: Any) -> list[tuple[Any, ...]]:
         """The number, the seed and the settings of each block's epoch, whichever worker runs it."""
         seed = self.parameters.seed or 0
         return [(number, (seed, number, block), pace) for block in range(self.blocks.n_blocks)]

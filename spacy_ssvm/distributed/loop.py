@@ -1,0 +1,147 @@
+"""The loop of training by workers: `spacy.training.loop.train`, but for batches, and from any step."""
+
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import IO, Any
+
+from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
+from spacy.training.loop import (
+    DIR_MODEL_BEST,
+    DIR_MODEL_LAST,
+    clean_output_dir,
+    create_before_to_disk_callback,
+    create_evaluation_callback,
+    update_meta,
+)
+from spacy.util import fix_random_seed, registry, resolve_dot_names
+from wasabi import Printer
+
+from .checkpoint import Checkpoint
+from .shared_training import SharedTraining
+
+
+@dataclass
+class LoopState:
+    """Where the loop is, between two steps.
+
+    step: the number of the next one. results: score and step of each evaluation. losses: summed up since the last one.
+    performance: what the pipeline's meta says. strings: what evaluations have added to the vocabulary.
+    """
+
+    step: int = 0
+    results: list[tuple[float, int]] = field(default_factory=list)
+    losses: dict[str, float] = field(default_factory=dict)
+    performance: dict[str, Any] = field(default_factory=dict)
+    strings: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # A file has lists.
+        self.results = [(score, step) for score, step in self.results]
+
+    def is_last(self, settings: Mapping[str, Any]) -> bool:
+        """Whether training has ended, by its settings."""
+        if not self.step:
+            return False
+        latest, patience, max_steps = self.step - 1, settings["patience"], settings["max_steps"]
+        # Of equal scores, the first one counts.
+        best = -max((score, -step) for score, step in self.results)[1]
+        is_exhausted = bool(max_steps) and latest >= max_steps
+        return self.step == settings["max_epochs"] or is_exhausted or bool(patience and latest - best >= patience)
+
+
+def run(
+    nlp: Language,
+    trainings: Mapping[str, SharedTraining],
+    checkpoint: Checkpoint,
+    output: Path,
+    stdout: IO[str] = sys.stdout,
+    stderr: IO[str] = sys.stderr,
+) -> None:
+    """Train an initialized pipeline until its settings end it, from the step that the checkpoint has.
+
+    trainings: of each component that learns, by name.
+
+    Raises:
+        Exception: what a component or a callback has raised; the pipeline is saved first.
+    """
+    message, config = Printer(no_print=True), nlp.config.interpolate()
+    if config["training"]["seed"] is not None:
+        fix_random_seed(config["training"]["seed"])
+    settings = registry.resolve(config["training"], schema=ConfigSchemaTraining)
+    (dev_corpus,) = resolve_dot_names(config, [settings["dev_corpus"]])
+    evaluate = create_evaluation_callback(nlp, dev_corpus, settings["score_weights"])
+    before_to_disk = create_before_to_disk_callback(settings["before_to_disk"])
+    best, last, frozen = output / DIR_MODEL_BEST, output / DIR_MODEL_LAST, settings["frozen_components"]
+    initial, kept, began = set(nlp.vocab.strings), checkpoint.loop(), monotonic()
+    state = LoopState(**(kept or {}))
+    if kept is None:
+        clean_output_dir(output)
+    else:
+        nlp.meta["performance"] = state.performance
+        for string in state.strings:
+            nlp.vocab.strings.add(string)
+    stdout.write(f"{message.info(f'Pipeline: {nlp.pipe_names}')}\n")
+    if frozen:
+        stdout.write(f"{message.info(f'Frozen components: {frozen}')}\n")
+    with nlp.select_pipes(disable=frozen):
+        log_step, finalize = settings["logger"](nlp, stdout, stderr)
+    try:
+        while not state.is_last(settings):
+            if state.step:
+                checkpoint.save_loop(vars(state))
+            step = state.step
+            if settings["before_update"]:
+                settings["before_update"](nlp, {"step": step, "epoch": step})
+            _update(nlp, trainings, state)
+            state.step += 1
+            if step % settings["eval_frequency"]:
+                log_step(None)
+                continue
+            score, scores = evaluate()
+            state.results.append((score, step))
+            info = {
+                "epoch": step,
+                "step": step,
+                "score": score,
+                "other_scores": scores,
+                "losses": state.losses,
+                "checkpoints": state.results,
+                "seconds": int(monotonic() - began),
+                "words": 0,
+            }
+            with nlp.select_pipes(disable=frozen):
+                update_meta(settings, nlp, info)
+            before_to_disk(nlp).to_disk(last)
+            if score == max(state.results)[0]:
+                if best.exists():
+                    shutil.rmtree(best)
+                shutil.copytree(last, best)
+            log_step({**info, "output_path": str(last)})
+            state.losses, state.performance = {}, nlp.meta["performance"]
+            state.strings = [string for string in nlp.vocab.strings if string not in initial]
+    except Exception as error:
+        stdout.write(f"{message.warn(f'Aborting and saving the final best model. Encountered exception: {error!r}')}\n")
+        raise
+    finally:
+        finalize()
+        before_to_disk(nlp).to_disk(last)
+    stdout.write(f"{message.good('Saved pipeline to output directory', last)}\n")
+
+
+def _update(nlp: Language, trainings: Mapping[str, SharedTraining], state: LoopState) -> None:
+    """An epoch of each component that has not run it before the loop was ended."""
+    for name, training in trainings.items():
+        if training.epochs > state.step:
+            assert training.figures is not None
+            loss = training.figures.loss
+        else:
+            pipe = nlp.get_pipe(name)
+            # A predictor's weights would take memory while the solver learns.
+            pipe.trained = pipe.trained.without_predictor()  # type: ignore[attr-defined]
+            loss = training.update(None)
+        state.losses[name] = state.losses.get(name, 0.0) + loss

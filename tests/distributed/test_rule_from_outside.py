@@ -1,0 +1,116 @@
+"""A rule of distributed learning that is added without touching the package: both halves, all in this file."""
+
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import spacy
+from spacy import util
+from spacy.tokens import Doc
+
+from spacy_ssvm.distributed.block_worker import BlockWorker
+from spacy_ssvm.distributed.checkpoint import Checkpoint
+from spacy_ssvm.distributed.learning import initialized, shards_of
+from spacy_ssvm.distributed.loop import run
+from spacy_ssvm.distributed.rules import RULES
+from spacy_ssvm.distributed.rules.common_steps import CommonSteps
+from spacy_ssvm.distributed.rules.rule import LearningBlock, Rule
+from spacy_ssvm.registry import ssvm_solvers
+from spacy_ssvm.solvers.learner import Progress, run_epoch, start
+from spacy_ssvm.solvers.perceptron import Perceptron
+from spacy_ssvm.solvers.sparse import SparseVector, difference
+
+from .toy_training import CONFIGS, toy_docs, weights_of, write_corpus
+
+NAME = "tests.Worst"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worst(Perceptron):
+    """The perceptron, with a rule of its own."""
+
+    rule = NAME
+
+
+class WorstEpoch(NamedTuple):
+    """The loss of an epoch on one block, and how far it has moved w."""
+
+    loss: float
+    direction: SparseVector
+
+
+class WorstBlock(LearningBlock):
+    """The worker half: an epoch from the common w."""
+
+    def epoch(self, rng, settings, void):
+        learner = start(self.parameters, self.problem, self.common)
+        run_epoch(learner, rng)
+        return WorstEpoch(learner.loss, difference(learner.w, self.common))
+
+
+class WorstSteps(CommonSteps):
+    """The driver half: w is that of the block with the largest loss."""
+
+    def __init__(self, parameters, blocks, n_parts):
+        super().__init__(parameters, blocks)
+        self.chosen: list[int] = []
+
+    def moved(self, found, step):
+        worst = int(np.argmax([message.loss for message in found]))
+        self.chosen.append(worst)
+        change = self.blocks.weights.whole(worst, found[worst].direction)
+        change.add_to(self.common)
+        return step._replace(change=change), Progress(sum(message.loss for message in found), None, None, None)
+
+    def weights(self):
+        return self.common
+
+
+class Ended(BaseException):
+    """The driver is ended."""
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setitem(RULES, NAME, Rule(WorstBlock, WorstSteps))
+    ssvm_solvers.register(NAME, func=Worst)
+    write_corpus(tmp_path / "train.spacy")
+    paths = {f"paths.{part}": str(tmp_path / "train.spacy") for part in ("train", "dev")}
+    config = util.load_config(CONFIGS / "tagger" / "perceptron.cfg", {**paths, "training.max_epochs": 6})
+    config["components"]["tagger"]["solver"] = {"@ssvm_solvers": NAME}
+    return config
+
+
+def train(config: Any, output: Path, n_workers: int, n_epochs: float = np.inf) -> Any:
+    """Train with workers of this process, whose driver is ended before epoch `n_epochs`; returns the driver half."""
+    untrained = util.load_model_from_config(config, auto_fill=True)
+    checkpoint, answered = Checkpoint(output, b"toy"), 0
+    output.mkdir(exist_ok=True)
+    workers = [BlockWorker(shard) for shard in shards_of(config.interpolate(), checkpoint, n_workers, n_workers)]
+
+    def send(method, arguments):
+        nonlocal answered
+        answered += method == "epoch"
+        if answered > n_epochs:
+            raise Ended
+        found = [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
+        return lambda: found
+
+    nlp, trainings = initialized(untrained, ["tagger"], send, [worker._shard for worker in workers], checkpoint)
+    run(nlp, trainings, checkpoint, output, StringIO())
+    return trainings["tagger"].rule
+
+
+def test_a_rule_learns_and_goes_on(config: Any, tmp_path: Path) -> None:
+    assert len(train(config, tmp_path / "quiet", 3).chosen) == 6
+    with pytest.raises(Ended):
+        train(config, tmp_path / "ended", 3, 3)
+    train(config, tmp_path / "ended", 3)
+    assert weights_of(tmp_path / "ended") == weights_of(tmp_path / "quiet")
+    nlp = spacy.load(tmp_path / "quiet" / "model-last")
+    for doc in toy_docs(nlp.vocab):
+        tagged = nlp(Doc(nlp.vocab, words=[token.text for token in doc]))
+        assert [token.tag_ for token in tagged] == [token.tag_ for token in doc]

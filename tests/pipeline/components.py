@@ -1,9 +1,7 @@
 """What the tests know of each component: a component is a line in each of these tables, and the spec holds for it."""
 
 import json
-from collections.abc import Iterable
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
@@ -143,22 +141,6 @@ def scored(factory: str, pipe, tokens: Doc, *settings) -> dict:
         )
         scores[token, script] = score
     return scores
-
-
-def sampled(names: str, *values: Iterable, shift: int = 0):
-    """The test runs with each value of each name, and of three names with each pair of values; all else is slow.
-
-    shift: which of the possible samples it is, so that tests of the same names have others.
-    """
-    axes = [list(axis) for axis in values]
-    last = min(range(len(axes)), key=lambda k: len(axes[k]))
-    cases = []
-    for places in product(*(range(len(axis)) for axis in axes)):
-        others = sum(place for k, place in enumerate(places) if k != last)
-        case = [axis[place] for axis, place in zip(axes, places)]
-        is_slow = (others + shift) % len(axes[last]) != places[last]
-        cases.append(pytest.param(*case, marks=[pytest.mark.slow] if is_slow else []))
-    return pytest.mark.parametrize(names, cases)
 
 
 _SAVED: dict[str, bytes] = {}

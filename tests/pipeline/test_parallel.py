@@ -16,7 +16,7 @@ import spacy_ssvm
 from spacy_ssvm import threads
 from spacy_ssvm.solvers import oracle_pass
 
-from .components import CORPUS, TEXTS, every, learnt, sampled
+from .components import CORPUS, TEXTS, every, learnt
 from .test_solver_family import SOLVERS, settings_of
 from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, templates, train, trained
 
@@ -63,7 +63,8 @@ def noise(factory, n=40):
     return [(" ".join(rng.choices(words, k=len(text.split()))), labels) for text, labels in chosen]
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS, shift=3)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_training_does_not_depend_on_the_number_of_threads(factory, solver):
     """Model, solver state, figures and certificate, byte for byte; L-BFGS shares its sums, and rounds."""
     found = []
@@ -118,7 +119,8 @@ def test_threads_share_one_pipeline(factory):
     indirect=True,
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows only spawns")
-@sampled("factory, is_loaded", EXAMPLES, [True, False])
+@every
+@pytest.mark.parametrize("is_loaded", [True, False])
 def test_processes(factory, is_loaded, start_method):
     nlp = learnt(factory) if is_loaded else trained(factory)
     alone = [annotation(tokens) for tokens in nlp.pipe(TEXTS)]

@@ -2,6 +2,9 @@
 
 With two axes each value of each axis is in a case that runs by default, with three or more each pair of values; the
 other cases are slow. Tests of at most `FEW` cases run whole, and a list of cases in one parametrisation is no product.
+
+Behaviours of all components are a product, too, of tests and components: each of them runs with the parser, whose model
+is a tree, and with two of the components whose models are chains, in turn.
 """
 
 from collections import Counter, defaultdict
@@ -13,6 +16,9 @@ from zlib import crc32
 import pytest
 
 FEW = 4
+COMPONENTS = ["ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_senter", "ssvm_parser", "ssvm_lemmatizer"]
+"""As the tests of all components have them."""
+TREES = "ssvm_parser"
 
 
 def mark_slow(items: Sequence[pytest.Item]) -> None:
@@ -23,9 +29,17 @@ def mark_slow(items: Sequence[pytest.Item]) -> None:
             tests[item.nodeid.partition("[")[0]].append(item)
     for name, cases in tests.items():
         chosen = sample([tuple(axes(case)) for case in cases], crc32(name.encode()))
+        if [case.callspec.params for case in cases] == [{"factory": factory} for factory in COMPONENTS]:
+            chosen = some_components(crc32(name.encode()))
         for place, case in enumerate(cases):
             if place not in chosen:
                 case.add_marker("slow")
+
+
+def some_components(start: int) -> set[int]:
+    """The places of the parser and of two others."""
+    others = [place for place, factory in enumerate(COMPONENTS) if factory != TREES]
+    return {COMPONENTS.index(TREES), *(others[(start + step) % len(others)] for step in (0, 2))}
 
 
 def axes(case: Any) -> Iterator[tuple[int, ...]]:

@@ -4,7 +4,8 @@ from itertools import combinations, product
 
 import pytest
 
-from .sampling import FEW, sample
+from .pipeline.toy import EXAMPLES
+from .sampling import COMPONENTS, FEW, TREES, sample, some_components
 
 
 @pytest.mark.parametrize("sizes", [(2, 36), (18, 6), (5, 2, 17), (2, 2, 2, 2, 4)])
@@ -27,3 +28,9 @@ def test_values_are_in_it_about_equally_often():
 def test_a_list_of_cases_and_a_small_product_run_whole():
     assert len(sample([(k,) for k in range(9)])) == 9
     assert len(sample(list(product(range(2), range(2))))) == FEW
+
+
+def test_every_component_is_in_it():
+    assert list(EXAMPLES) == COMPONENTS
+    found = [{COMPONENTS[place] for place in some_components(start)} for start in range(5)]
+    assert all(len(some) == 3 and TREES in some for some in found) and set().union(*found) == {*COMPONENTS}

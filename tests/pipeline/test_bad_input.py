@@ -22,7 +22,7 @@ from spacy.training import Example
 
 from spacy_ssvm.registry import ssvm_solvers
 
-from .components import SPACYS, blank_config, every, labelled, sequences
+from .components import COMPONENTS, blank_config, every, labelled, sequences
 from .toy import (
     EXAMPLES,
     LANG,
@@ -156,7 +156,7 @@ def test_settings_that_are_refused_when_the_config_is_read(factory, config, said
 @pytest.mark.parametrize("examples", [[], ["text"], None, [None]])
 def test_initialize_without_examples(factory, examples):
     nlp = blank(factory)
-    for component in (nlp.get_pipe(factory), nlp.add_pipe(SPACYS[factory])):
+    for component in (nlp.get_pipe(factory), nlp.add_pipe(COMPONENTS[factory].spacys)):
         with pytest.raises(TypeError, match=rf"\[{factory}\]|\w+\.initialize"):
             component.initialize(lambda: examples)
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from spacy_ssvm.cli.app import ssvm
 
 from .components import ATTRIBUTE, LABELS, SCORE, every, labelled
-from .toy import EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, SMALL, SOLVERS, annotations, doc, weights
+from .toy import COMPONENTS, EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, SOLVERS, annotations, doc, weights
 
 TO_LEARN = {
     "training.max_epochs": 12,
@@ -57,7 +57,7 @@ def config(factory: str, folder: Path, name: str = "config", change=lambda fille
     path = folder / f"{factory}-{name}.cfg"
     call("init", "config", path, "--lang", LANG, "--pipeline", factory, "--force")
     filled = load_config(path)
-    filled["components"][factory].update(SMALL.get(factory, {}))
+    filled["components"][factory].update(COMPONENTS[factory].small)
     filled["paths"]["train"] = filled["paths"]["dev"] = str(folder / f"{factory}.spacy")
     filled["training"]["batcher"] = BATCH
     change(filled)

@@ -16,7 +16,7 @@ import spacy_ssvm
 from spacy_ssvm import threads
 from spacy_ssvm.solvers import oracle_pass
 
-from .components import CORPUS, TEXTS, every, learnt
+from .components import COMPONENTS, TEXTS, every, learnt
 from .test_solver_family import SOLVERS, settings_of
 from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, templates, train, trained
 
@@ -59,7 +59,7 @@ def test_annotation_does_not_depend_on_the_number_of_threads(factory):
 def noise(factory, n=40):
     """Words of the toy corpus at random below its annotation: no weights fit, and sums have many terms."""
     rng, words = Random(0), " ".join(TEXTS).split()
-    chosen = rng.choices(CORPUS[factory], k=n)
+    chosen = rng.choices(COMPONENTS[factory].corpus, k=n)
     return [(" ".join(rng.choices(words, k=len(text.split()))), labels) for text, labels in chosen]
 
 

@@ -13,7 +13,7 @@ from spacy.vocab import Vocab
 from spacy_ssvm import threads
 from spacy_ssvm.pipeline.asking import Asking
 
-from .components import ATTRIBUTE, GOLD, TEXTS, every, learnt, texts_as_docs, written
+from .components import ATTRIBUTE, COMPONENTS, TEXTS, every, learnt, texts_as_docs, written
 from .toy import LANG, annotation, annotations, doc, morph_label
 
 FAILURES = [
@@ -93,7 +93,7 @@ def test_other_annotation_stays(factory):
     for token in tokens:
         token.norm_ = "a norm"
     others = {"TAG", "POS", "LEMMA", "MORPH", "NORM", "HEAD", "DEP", "ENT_IOB", "ENT_TYPE", "SENT_START"}
-    before = {name: tokens.to_array(name) for name in others - {*GOLD[factory]}}
+    before = {name: tokens.to_array(name) for name in others - {*COMPONENTS[factory].gold}}
     tensor = tokens.tensor
     tokens = nlp.get_pipe(factory)(tokens)
     for name, values in before.items():

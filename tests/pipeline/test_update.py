@@ -18,7 +18,7 @@ from spacy_ssvm.training import trainer
 from spacy_ssvm.training import training as training_module
 from spacy_ssvm.training.training import Training
 
-from .components import ATTRIBUTE, CORPUS, GOLD, LABELS, SCORE, assert_certified, every, learnt, learnt_as
+from .components import ATTRIBUTE, COMPONENTS, LABELS, SCORE, assert_certified, every, learnt, learnt_as
 from .toy import (
     DUAL_SOLVERS,
     EXAMPLES,
@@ -123,7 +123,7 @@ def test_examples_with_nothing_to_learn_have_a_loss_of_zero(factory):
 def test_examples_without_annotation_are_left_out(factory):
     """Docs without any, empty ones, and those of whitespace only: their only trace is a warning."""
     nlp = blank(factory)
-    bare = [Example(doc(nlp, text), doc(nlp, text)) for text in ("No gold here", CORPUS[factory][0][0])]
+    bare = [Example(doc(nlp, text), doc(nlp, text)) for text in ("No gold here", COMPONENTS[factory].corpus[0][0])]
     spaces = Doc(nlp.vocab, words=[" ", "\n\n", "\t"], spaces=[False] * 3)
     others = [*bare, Example(Doc(nlp.vocab), Doc(nlp.vocab)), Example(spaces, spaces.copy())]
     examples = EXAMPLES[factory](nlp)
@@ -150,7 +150,7 @@ def test_tokens_may_differ_from_those_of_the_gold(factory):
     for reference in (example.reference for example in EXAMPLES[factory](nlp)):
         words = [token.text for token in reference]
         gold = Doc(nlp.vocab, words=words, spaces=[len(words) == 1, *[True] * (len(words) - 1)])
-        gold.from_array(GOLD[factory], reference.to_array(GOLD[factory]))
+        gold.from_array(COMPONENTS[factory].gold, reference.to_array(COMPONENTS[factory].gold))
         joined = ["".join(words[:2]), *words[2:]]
         examples.append(Example(Doc(nlp.vocab, words=joined, spaces=[True] * len(joined)), gold))
     nlp.initialize(lambda: examples)

@@ -141,11 +141,11 @@ WITHOUT_TAGS = {
 class Component:
     """A component as the tests know it: with an entry in `COMPONENTS`, what holds for all components is tested of it.
 
-    examples: makes those of a corpus, that of its own by default. labels: those of its corpus. spacys: spaCy's component
-    that it replaces. gold: the attributes that it learns from; the first one says that it has been there. score: the
-    name of its main score. scored: the method that scores its annotation. written: what it has written to a Doc, as its
-    `kbest` puts it. new_label: one that its corpus does not have, unless labels cannot grow. small: settings that keep
-    it small, and its corpus free of warnings.
+    examples: a function that makes the examples of a corpus, by default of its own. labels: those of its corpus.
+    spacys: the component of spaCy that it replaces. gold: the attributes that it learns from; the first one tells that
+    it has processed a Doc. score: its main score. scored: the method that scores its annotation. written: its
+    annotation of a Doc, as its `kbest` puts it. new_label: one that its corpus does not have, unless labels cannot
+    grow. small: settings that keep it small, and its corpus free of warnings.
     """
 
     examples: Callable[..., list[Example]]

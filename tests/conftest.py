@@ -16,6 +16,11 @@ from catalogue import Registry
 from hypothesis import settings
 from spacy.lang.xx import MultiLanguage
 
+from .sampling import mark_slow
+
+# For `tools`. Behind the installed package, which is what is tested.
+sys.path.append(str(Path(__file__).parents[1]))
+
 LONGEST = (
     "kernels/test_components.py",
     "solvers/test_loss_family.py",
@@ -48,10 +53,6 @@ settings.load_profile("unhurried")
 Registry._get_entry_points = cache(Registry._get_entry_points)
 
 
-# Behind the installed package, which is what is tested: for `tools`.
-sys.path.append(str(Path(__file__).parents[1]))
-
-
 class _NoExceptions(MultiLanguage.Defaults):
     tokenizer_exceptions = {}
 
@@ -64,7 +65,9 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error::numba.NumbaPendingDeprecationWarning")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    mark_slow(items)
     folder, place = Path(__file__).parent, {name: k for k, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.relative_to(folder).as_posix(), len(place)))
 

@@ -1,6 +1,6 @@
 """The mutation check: how many small faults, put into the package one at a time, the tests notice.
 
-    python -m tools.mutations [--seed 0] [--count 40] [--only N]
+    python -m tools.mutations [--seed 0] [--count 40] [--only N] [--files N]
 
 Mutants are drawn in four groups of equal size: kernels, the other code of the solvers, codecs (components and readers
 of gold annotation), and files (what is written to disk and read back). For each mutant the test files run, nearest to
@@ -203,7 +203,7 @@ def nearest_tests(path: str) -> list[str]:
     for name in imports():
         layer, test = name.split(".")[1:2], name.rpartition(".")[2]
         # Commands and documents reach components by their names alone.
-        is_of_all = name.count(".") == 1 or layer[0] in ("cli", "projects")
+        is_of_all = name.count(".") == 1 or layer in (["cli"], ["projects"])
         if test.startswith("test_") and (name in distance or layer[0] in layers or is_of_all):
             place, steps = layers.index(layer[0]) if layer[0] in layers else len(layers), distance.get(name, 100)
             source = (ROOT / f"{name.replace('.', '/')}.py").read_text(encoding="utf8")
@@ -229,8 +229,8 @@ def seed_cache(mutant: Mutant, folder: Path, environment: dict[str, str]) -> Non
             (target / path.name).write_bytes(digest + content[32:])
 
 
-def noticed_by(mutant: Mutant) -> str | None:
-    """The test that fails, or the file with one that never ends."""
+def noticed_by(mutant: Mutant, n_files: int | None) -> str | None:
+    """The test that fails, or the file with one that never ends, of the nearest files."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutant-") as temporary:
         folder, log = Path(temporary) / "repository", Path(temporary) / "log"
@@ -240,7 +240,7 @@ def noticed_by(mutant: Mutant) -> str | None:
         (folder / PACKAGE.name / mutant.key[0]).write_bytes(source[: mutant.start] + mutant.after.encode() + rest)
         environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": ""}
         seed_cache(mutant, folder, environment)
-        for test in nearest_tests(mutant.key[0]):
+        for test in nearest_tests(mutant.key[0])[:n_files]:
             if time.monotonic() - began > MUTANT_SECONDS:
                 break
             command = [sys.executable, "-m", "pytest", *PYTEST.split(), test]
@@ -259,10 +259,10 @@ def noticed_by(mutant: Mutant) -> str | None:
     return None
 
 
-def judge(number: int, mutant: Mutant) -> bool | None:
+def judge(number: int, mutant: Mutant, n_files: int | None) -> bool | None:
     """Try a mutant and print its row; returns whether it was noticed, None if no test can."""
     began, reason = time.monotonic(), EQUIVALENT.get(mutant.key)
-    test = None if reason else noticed_by(mutant)
+    test = None if reason else noticed_by(mutant, n_files)
     result = f"equivalent: {reason}" if reason else test or "MISSED"
     columns = number, mutant.group, f"{mutant.key[0]}:{mutant.line}", mutant.key[-1], result
     print(*columns, f"{time.monotonic() - began:.0f} s", sep=" | ", flush=True)
@@ -274,11 +274,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=40, help="of mutants, all groups together")
     parser.add_argument("--only", type=int, metavar="N", help="try the mutant of this number alone, from 0")
+    parser.add_argument("--files", type=int, metavar="N", help="run the N nearest test files at most")
     options = parser.parse_args()
     drawn = list(enumerate(draw(options.seed, options.count)))
     chosen = drawn if options.only is None else [drawn[options.only]]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        judged = [found for found in pool.map(lambda pair: judge(*pair), chosen) if found is not None]
+        judged = [found for found in pool.map(lambda pair: judge(*pair, options.files), chosen) if found is not None]
     print(f"{sum(judged)} of {len(judged)} mutants noticed")
     return int(sum(judged) < 0.95 * len(judged))
 

@@ -21,7 +21,7 @@ nlp = spacy.blank("en")
 nlp.add_pipe("ssvm_senter")
 nlp.add_pipe("ssvm_tagger")
 nlp.add_pipe("ssvm_ner")
-features = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "tags": ["tag"]}
+features = {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1", "tags": ["tag"], "hash_bits": 12, "label_hash_bits": 8}
 nlp.add_pipe("ssvm_parser", config={"model": {"@architectures": "spacy-ssvm.Tree.v1", "features": features}})
 texts = [
     ("Anna met Tom . Bonn sleeps", "N V N . N V", ["B-PER", "O", "B-PER", "O", "B-LOC", "O"], [1, 1, 1, 1, 5, 5]),

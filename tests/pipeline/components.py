@@ -1,9 +1,7 @@
-"""What the tests know of each component: a component is a line in each of these tables, and the spec holds for it."""
+"""Trained toy components, and what they are asked; `toy.COMPONENTS` has what the tests know of each of them."""
 
 import json
-from collections.abc import Iterable
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
@@ -11,10 +9,10 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_ssvm.pipeline.analyses import joined
-from spacy_ssvm.pipeline.lemmas.edit_scripts import distinct_cases, parse_script, script_of
+from spacy_ssvm.pipeline.lemmas.edit_scripts import distinct_cases, parse_script
 
 from .toy import (
+    COMPONENTS,
     EXAMPLES,
     LABELLED,
     LANG,
@@ -26,110 +24,34 @@ from .toy import (
     TREES,
     blank,
     doc,
-    morph_label,
     trained,
     tree_of,
 )
 
-LEMMA_LABELS = {
-    str(script_of(form, lemma)) for text, lemmas in LEMMATISED for form, lemma in zip(text.split(), lemmas.split())
-}
 every = pytest.mark.parametrize("factory", EXAMPLES)
 labelled = pytest.mark.parametrize("factory", LABELLED)
 sequences = pytest.mark.parametrize("factory", SEQUENCES)
-ATTRIBUTE = {
-    "ssvm_tagger": "TAG",
-    "ssvm_morphologizer": "MORPH",
-    "ssvm_ner": "ENT_IOB",
-    "ssvm_senter": "SENT_START",
-    "ssvm_parser": "DEP",
-    "ssvm_lemmatizer": "LEMMA",
-}
-"""What of a Doc's annotation says that the component has been there."""
-SPACYS = {
-    "ssvm_tagger": "tagger",
-    "ssvm_morphologizer": "morphologizer",
-    "ssvm_ner": "ner",
-    "ssvm_senter": "senter",
-    "ssvm_parser": "parser",
-    "ssvm_lemmatizer": "trainable_lemmatizer",
-}
-"""spaCy's component that it replaces."""
-GOLD = {
-    "ssvm_tagger": ["TAG"],
-    "ssvm_morphologizer": ["MORPH", "POS"],
-    "ssvm_ner": ["ENT_IOB", "ENT_TYPE"],
-    "ssvm_senter": ["SENT_START"],
-    "ssvm_parser": ["HEAD", "DEP"],
-    "ssvm_lemmatizer": ["LEMMA"],
-}
-"""What it learns from."""
-SCORE = {
-    "ssvm_tagger": "tag_acc",
-    "ssvm_morphologizer": "morph_acc",
-    "ssvm_ner": "ents_f",
-    "ssvm_senter": "sents_f",
-    "ssvm_parser": "las",
-    "ssvm_lemmatizer": "lemma_acc",
-}
-LABELS = {
-    "ssvm_tagger": ("ADJ", "ADV", "DET", "NOUN", "PRON", "VERB"),
-    "ssvm_morphologizer": tuple(sorted(map(morph_label, ("ADJ", "ADV", "DET", "NOUN", "PRON", "VERB")))),
-    "ssvm_ner": ("GPE", "PER"),
-    "ssvm_senter": ("I", "S"),
-    "ssvm_parser": ("ROOT", "amod", "case", "det", "nmod", "nsubj", "obj", "punct"),
-    "ssvm_lemmatizer": tuple(sorted(LEMMA_LABELS)),
-}
-"""Those of the toy corpus."""
-SCORED = {
-    "ssvm_tagger": "scored_tags",
-    "ssvm_morphologizer": "scored_tags",
-    "ssvm_ner": "scored_ents",
-    "ssvm_senter": "scored_starts",
-    "ssvm_parser": "scored_parses",
-    "ssvm_lemmatizer": "scored_lemmas",
-}
-"""The method that scores its annotation."""
-NEW_LABEL = {
-    "ssvm_tagger": "INTJ",
-    "ssvm_morphologizer": "POS=INTJ",
-    "ssvm_ner": "ORG",
-    "ssvm_parser": "vocative",
-    "ssvm_lemmatizer": "lower|0>|9>x",
-}
-"""A label that the toy corpus does not have, of those components whose labels can grow."""
+ATTRIBUTE = {factory: component.gold[0] for factory, component in COMPONENTS.items()}
+SCORE = {factory: component.score for factory, component in COMPONENTS.items()}
+LABELS = {factory: component.labels for factory, component in COMPONENTS.items()}
+NEW_LABEL = {factory: COMPONENTS[factory].new_label for factory in LABELLED}
 SVM = {"solver": "DCD"}
 CRF = {"solver": "SGD", "solver_settings": {"beta": 1.0, "gamma": 0.0, "C": 1.0}}
 OF_TOKENS = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_lemmatizer")
 """Components whose analyses have a label for each token."""
 ORDER_1 = {"ssvm_parser": {"model": tree_of("projective", 1)}}
 """A solver whose components have margins, one whose components have probabilities, and what parsers need for these."""
-CORPUS = {
-    "ssvm_tagger": TAGGED,
-    "ssvm_morphologizer": TAGGED,
-    "ssvm_ner": SPANS,
-    "ssvm_senter": PARAGRAPHS,
-    "ssvm_parser": TREES,
-    "ssvm_lemmatizer": LEMMATISED,
-}
 TEXTS = [text for corpus in (TAGGED, SPANS, PARAGRAPHS, TREES, LEMMATISED) for text, _ in corpus]
 
 
 def written(factory: str, tokens: Doc) -> list:
     """What a component has written to a Doc, as its `kbest` puts it."""
-    return {
-        "ssvm_tagger": lambda: [token.tag_ for token in tokens],
-        "ssvm_morphologizer": lambda: [joined(token.pos_, str(token.morph)) for token in tokens],
-        "ssvm_ner": lambda: [(entity.start, entity.end, entity.label_) for entity in tokens.ents],
-        "ssvm_senter": lambda: [token.i for token in tokens if token.is_sent_start],
-        "ssvm_parser": lambda: [(token.head.i, token.i, token.dep_) for token in tokens],
-        "ssvm_lemmatizer": lambda: [str(script_of(token.text, token.lemma_)) for token in tokens],
-    }[factory]()
+    return COMPONENTS[factory].written(tokens)
 
 
 def scored(factory: str, pipe, tokens: Doc, *settings) -> dict:
     """The scores of tags, entities, sentence starts or edit scripts of a Doc."""
-    (found,) = getattr(pipe, SCORED[factory])([tokens], *settings)
+    (found,) = getattr(pipe, COMPONENTS[factory].scored)([tokens], *settings)
     if factory != "ssvm_lemmatizer":
         return found
     scores = {}
@@ -143,22 +65,6 @@ def scored(factory: str, pipe, tokens: Doc, *settings) -> dict:
         )
         scores[token, script] = score
     return scores
-
-
-def sampled(names: str, *values: Iterable, shift: int = 0):
-    """The test runs with each value of each name, and of three names with each pair of values; all else is slow.
-
-    shift: which of the possible samples it is, so that tests of the same names have others.
-    """
-    axes = [list(axis) for axis in values]
-    last = min(range(len(axes)), key=lambda k: len(axes[k]))
-    cases = []
-    for places in product(*(range(len(axis)) for axis in axes)):
-        others = sum(place for k, place in enumerate(places) if k != last)
-        case = [axis[place] for axis, place in zip(axes, places)]
-        is_slow = (others + shift) % len(axes[last]) != places[last]
-        cases.append(pytest.param(*case, marks=[pytest.mark.slow] if is_slow else []))
-    return pytest.mark.parametrize(names, cases)
 
 
 _SAVED: dict[str, bytes] = {}

@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from spacy_ssvm.pipeline.learning import Learning
 
-from .components import OF_TOKENS, ORDER_1, SCORED, SVM, every, learnt, learnt_as, written
+from .components import COMPONENTS, OF_TOKENS, ORDER_1, SVM, every, learnt, learnt_as, written
 from .toy import SPANS, doc, morph_label, tree_of
 
 TEXTS = {
@@ -35,7 +35,7 @@ ALL = 10_000
 def asked(factory, pipe, tokens):
     """All answers about a Doc."""
     findings = [(f.start, f.end, f.label, f.head, f.margin, f.runner_up) for f in pipe.explain(tokens).findings]
-    return pipe.kbest(tokens, 5), findings, getattr(pipe, SCORED[factory])(tokens)
+    return pipe.kbest(tokens, 5), findings, getattr(pipe, COMPONENTS[factory].scored)(tokens)
 
 
 def settings(factory):
@@ -68,7 +68,7 @@ def test_a_doc_has_one_answer_and_docs_a_list(factory):
     for ask in (pipe.explain, lambda docs: pipe.kbest(docs, 2)):
         assert ask([one, other]) == [ask(one), ask(other)] == ask(iter([one, other]))
         assert ask([]) == []
-    scored = getattr(pipe, SCORED[factory])
+    scored = getattr(pipe, COMPONENTS[factory].scored)
     pair = [scored(one), scored(other)]
     assert scored([one, other]) == (tuple(map(list, zip(*pair))) if factory == "ssvm_parser" else pair)
     for wrong in ("a text", [one[0]], one[0]):

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 
-from .components import ATTRIBUTE, LABELS, SCORE, every, labelled, sampled
-from .toy import EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, SMALL, SOLVERS, annotations, doc, weights
+from .components import ATTRIBUTE, LABELS, SCORE, every, labelled
+from .toy import COMPONENTS, EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, SOLVERS, annotations, doc, weights
 
 TO_LEARN = {
     "training.max_epochs": 12,
@@ -57,7 +57,7 @@ def config(factory: str, folder: Path, name: str = "config", change=lambda fille
     path = folder / f"{factory}-{name}.cfg"
     call("init", "config", path, "--lang", LANG, "--pipeline", factory, "--force")
     filled = load_config(path)
-    filled["components"][factory].update(SMALL.get(factory, {}))
+    filled["components"][factory].update(COMPONENTS[factory].small)
     filled["paths"]["train"] = filled["paths"]["dev"] = str(folder / f"{factory}.spacy")
     filled["training"]["batcher"] = BATCH
     change(filled)
@@ -177,7 +177,8 @@ def test_debug_model(factory, folder):
     assert callable(getattr(spacy.blank(LANG).add_pipe(factory), method))
 
 
-@sampled("factory, command", EXAMPLES, [["evaluate"], ["benchmark", "accuracy"]])
+@every
+@pytest.mark.parametrize("command", [["evaluate"], ["benchmark", "accuracy"]])
 def test_train_and_evaluate(factory, command, folder, trained, tmp_path):
     assert call(*command, trained(factory), folder / f"{factory}.spacy", "--output", tmp_path / "scores.json", "-G")
     assert srsly.read_json(tmp_path / "scores.json")[SCORE[factory]] == 1.0
@@ -194,7 +195,8 @@ def test_train_with_what_init_config_writes(factory, folder, tmp_path):
     assert score(spacy.load(tmp_path / "model-best"), factory) == 1.0
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_train_with_every_solver(factory, solver, folder, tmp_path):
     """The table has a row for each evaluation."""
     path = config(factory, folder, solver, one_batch_per_epoch(factory, solver))
@@ -207,7 +209,8 @@ def test_train_with_every_solver(factory, solver, folder, tmp_path):
     assert f"{factory}_loss" in nlp.meta["performance"]
 
 
-@sampled("factory, max_epochs", EXAMPLES, [3, 0, -1])
+@every
+@pytest.mark.parametrize("max_epochs", [3, 0, -1])
 def test_train_for_a_while(factory, max_epochs, folder, tmp_path):
     """Until the number of epochs, of steps, and on a corpus that is streamed."""
     settings = {"training.max_epochs": max_epochs, "training.max_steps": 0 if max_epochs == 3 else 20}
@@ -233,7 +236,8 @@ def test_a_batch_in_parts_teaches_the_same_as_a_whole_one(factory, folder, tmp_p
     assert outcomes[0] == outcomes[1]
 
 
-@sampled("factory, reader", EXAMPLES, ["spacy.Corpus.v1", "spacy-ssvm.Corpus.v1"])
+@every
+@pytest.mark.parametrize("reader", ["spacy.Corpus.v1", "spacy-ssvm.Corpus.v1"])
 def test_two_runs_write_the_same_bytes(factory, reader, folder, tmp_path):
     """On a stream of spaCy's reader, and in epochs of ours."""
 

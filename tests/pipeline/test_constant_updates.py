@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 from spacy.training import Example
 
-from .components import CORPUS, learnt
+from .components import COMPONENTS, learnt
 from .toy import EXAMPLES
 
 UPDATES, COMPARED = 120, 20
@@ -14,7 +14,7 @@ UPDATES, COMPARED = 120, 20
 
 def renewed(nlp, factory: str, number: int) -> Example:
     """An example of the toy corpus in which the first word is new."""
-    text, annotation = CORPUS[factory][number % len(CORPUS[factory])]
+    text, annotation = COMPONENTS[factory].corpus[number % len(COMPONENTS[factory].corpus)]
     words = text.split()
     words[0] = f"w{number * 7919 % 99991}x"
     if factory == "ssvm_lemmatizer":

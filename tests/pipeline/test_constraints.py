@@ -11,7 +11,7 @@ from spacy.util import load_model_from_config
 from spacy_ssvm.pipeline.lexicon_patterns import lexicon_patterns
 from spacy_ssvm.pipeline.patterns import Patterns
 
-from .components import CRF, every, sampled, sequences, written
+from .components import CRF, every, sequences, written
 from .toy import EXAMPLES, annotation, blank, doc, trained, tree_of
 
 ALL = 10_000
@@ -248,10 +248,9 @@ def with_heads(nlp, text, arcs, **settings):
     return found
 
 
-@sampled(
-    "structure, arcs",
-    [("projective", 1), ("projective", 3), ("nonprojective", 1)],
-    [{0: (2, "obj")}, {0: (0, "ROOT")}, {2: (0, "nsubj"), 1: (2, "det")}, {0: (1, "amod"), 1: (2, "obj")}],
+@pytest.mark.parametrize("structure", [("projective", 1), ("projective", 3), ("nonprojective", 1)])
+@pytest.mark.parametrize(
+    "arcs", [{0: (2, "obj")}, {0: (0, "ROOT")}, {2: (0, "nsubj"), 1: (2, "det")}, {0: (1, "amod"), 1: (2, "obj")}]
 )
 def test_heads_that_are_there(structure, arcs):
     model = {"model": tree_of(*structure, max_heads=0)}

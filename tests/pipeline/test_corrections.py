@@ -16,7 +16,7 @@ from spacy_ssvm.solvers.dcd import Dcd
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
 
-from .components import CORPUS, NEW_LABEL, SCORE, every, learnt
+from .components import COMPONENTS, NEW_LABEL, SCORE, every, learnt
 from .toy import (
     EXAMPLES,
     SMALL_TREE,
@@ -56,11 +56,11 @@ def seen(pipe) -> np.ndarray | None:
 def test_one_correction_is_learnt_at_once_and_everything_else_stays(factory):
     nlp = learnt(factory)
     nlp.resume_training()
-    example, before = corrected(nlp, factory), annotations(nlp, [CORPUS[factory]])
+    example, before = corrected(nlp, factory), annotations(nlp, [COMPONENTS[factory].corpus])
     assert nlp.evaluate([example])[SCORE[factory]] < 1.0
     nlp.update([corrected(nlp, factory)], sgd=False)
     assert nlp.evaluate([corrected(nlp, factory)])[SCORE[factory]] == 1.0
-    assert annotations(nlp, [CORPUS[factory]]) == before
+    assert annotations(nlp, [COMPONENTS[factory].corpus]) == before
     assert nlp.get_pipe(factory).certificate() is None
 
 
@@ -92,10 +92,13 @@ def test_another_solver_goes_on_from_all_weights_of_a_corrected_component(factor
     nlp = learnt(factory)
     pipe = nlp.get_pipe(factory)
     nlp.update([corrected(nlp, factory)], sgd=False)
-    n_rows_before, corrections = len(pipe.trained.structured.load().keys), annotations(nlp, [CORPUS[factory]])
+    n_rows_before, corrections = (
+        len(pipe.trained.structured.load().keys),
+        annotations(nlp, [COMPONENTS[factory].corpus]),
+    )
     pipe.retune(solver)
     assert len(pipe.trained.training.data.features) >= n_rows_before
-    assert annotations(nlp, [CORPUS[factory]]) == corrections
+    assert annotations(nlp, [COMPONENTS[factory].corpus]) == corrections
     nlp.update(EXAMPLES[factory](nlp), sgd=False)
     assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] > 0.9
 
@@ -161,7 +164,7 @@ def test_counts_stay_when_a_corrected_component_is_saved(factory):
 @pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner", "ssvm_parser"])
 def test_a_new_label_is_learnt_without_the_old_ones_suffering(factory):
     nlp = learnt(factory)
-    before = annotations(nlp, [CORPUS[factory]])
+    before = annotations(nlp, [COMPONENTS[factory].corpus])
     gold = {
         "ssvm_tagger": {"tags": ["INTJ", "NOUN", "VERB", "NOUN"]},
         "ssvm_morphologizer": morphs_of(["INTJ", "NOUN", "VERB", "NOUN"]),
@@ -172,7 +175,7 @@ def test_a_new_label_is_learnt_without_the_old_ones_suffering(factory):
     nlp.update([example], sgd=False)
     assert NEW_LABEL[factory] in nlp.get_pipe(factory).labels
     assert nlp.evaluate([example])[SCORE[factory]] == 1.0
-    assert annotations(nlp, [CORPUS[factory]]) == before
+    assert annotations(nlp, [COMPONENTS[factory].corpus]) == before
 
 
 def test_training_that_gets_new_labels_is_no_correction():
@@ -206,14 +209,14 @@ def positive(nlp, factory: str) -> Example:
 def test_what_a_correction_leaves_open_stays_as_the_loaded_model_predicts_it(factory):
     """A new label, of which only positives are annotated, spreads to no other token."""
     nlp = learnt(factory)
-    before = annotations(nlp, [CORPUS[factory]])
+    before = annotations(nlp, [COMPONENTS[factory].corpus])
     attribute = "tag_" if factory == "ssvm_tagger" else "ent_type_"
     predicted = [getattr(token, attribute) for token in nlp(Doc(nlp.vocab, words=WORDS))]
     for _ in range(3):
         nlp.update([positive(nlp, factory)], sgd=False)
     found = [getattr(token, attribute) for token in nlp(Doc(nlp.vocab, words=WORDS))]
     assert found == [*predicted[:3], NEW_LABEL[factory]]
-    assert annotations(nlp, [CORPUS[factory]]) == before
+    assert annotations(nlp, [COMPONENTS[factory].corpus]) == before
     data = nlp.get_pipe(factory).trained.training.data
     assert not data.is_incomplete() and (data.problem().data.costs > 0).all()
 

@@ -5,7 +5,6 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from .components import sampled
 from .toy import LANG, SPANS, blank, doc, ner_examples, train, trained
 
 KEY = "incorrect"
@@ -28,7 +27,8 @@ def ner(**config):
 
 
 @pytest.mark.filterwarnings("ignore:.*have no gold label")
-@sampled("solver, unseen", ["DCD", "MIRA", "FrankWolfe"], UNSEEN)
+@pytest.mark.parametrize("solver", ["DCD", "MIRA", "FrankWolfe"])
+@pytest.mark.parametrize("unseen", UNSEEN)
 def test_they_are_unlearnt_and_nothing_else_is(solver, unseen):
     text, start, end, label = unseen
     nlp = ner(solver=solver)

@@ -7,7 +7,7 @@ import spacy
 import srsly
 from spacy.training import Example
 
-from .components import CORPUS, LABELS, NEW_LABEL, SCORE, SPACYS, every, labelled, learnt
+from .components import COMPONENTS, LABELS, NEW_LABEL, SCORE, every, labelled, learnt
 from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, train, trained, weights
 
 
@@ -212,7 +212,7 @@ def test_weights_survive_widening():
 def test_initialize_again_starts_from_zero(factory):
     """It learns from the examples that it is given; labels of the first time stay."""
     nlp = trained(factory, 2)
-    few, examples = EXAMPLES[factory](nlp, CORPUS[factory][:2]), EXAMPLES[factory](nlp)
+    few, examples = EXAMPLES[factory](nlp, COMPONENTS[factory].corpus[:2]), EXAMPLES[factory](nlp)
     nlp.initialize(lambda: few)
     assert nlp.get_pipe(factory).labels == LABELS[factory]
     train(nlp, few)
@@ -227,7 +227,7 @@ def test_initialize_again_starts_from_zero(factory):
 def test_initialize_without_examples_does_what_it_does_in_spacy(factory, preset):
     """Only a tagger cannot do without labels; the others find theirs in the first update, and learn nothing before."""
     ours, spacys = blank(factory), spacy.blank("xx")
-    spacys.add_pipe(SPACYS[factory], name=factory)
+    spacys.add_pipe(COMPONENTS[factory].spacys, name=factory)
     if preset and factory in NEW_LABEL:
         for nlp in (ours, spacys):
             assert nlp.get_pipe(factory).add_label(NEW_LABEL[factory]) == 1

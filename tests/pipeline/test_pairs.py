@@ -24,7 +24,7 @@ from spacy_ssvm.inspect.weight_tables import NO_NAME
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.solvers.dcd import Dcd
 
-from .components import CORPUS, NEW_LABEL, SCORE, learnt, saved
+from .components import COMPONENTS, NEW_LABEL, SCORE, learnt, saved
 from .test_corrections import CORRECTED, WORDS
 from .test_new_labels import NEW
 from .toy import EXAMPLES, LABELLED, LANG, SEQUENCES, annotation, blank, doc, train, trained
@@ -46,7 +46,7 @@ class Run:
         return self.nlp.get_pipe(self.name)
 
     def examples(self, more: tuple = ()) -> list[Example]:
-        return EXAMPLES[self.factory](self.nlp, [*CORPUS[self.factory], *more])
+        return EXAMPLES[self.factory](self.nlp, [*COMPONENTS[self.factory].corpus, *more])
 
     def correction(self) -> Example:
         """Of words that are new, as far as the toy corpora go."""
@@ -58,7 +58,7 @@ class Run:
             return self.nlp.evaluate(examples)[SCORE[self.factory]]
 
     def predictions(self) -> list:
-        texts = [text for text, _ in CORPUS[self.factory]]
+        texts = [text for text, _ in COMPONENTS[self.factory].corpus]
         docs = [*(doc(self.nlp, text) for text in [*texts, "Zebras sleep in Oslo", "Oslo"])]
         return [annotation(tokens) for tokens in self.nlp.pipe(docs)]
 
@@ -164,7 +164,7 @@ def foreign(run: Run) -> None:
     """Docs of another vocabulary, in which all words look alike, and of one that knows nothing of words."""
     alike = {LOWER: lambda text: "ham", SHAPE: lambda text: "xxx"}
     for vocab in (Vocab(lex_attr_getters={**run.nlp.vocab.lex_attr_getters, **alike}), Vocab()):
-        for text in [*(text for text, _ in CORPUS[run.factory]), "Zebras sleep in Oslo"]:
+        for text in [*(text for text, _ in COMPONENTS[run.factory].corpus), "Zebras sleep in Oslo"]:
             run.pipe(Doc(vocab, words=text.split()))
 
 
@@ -183,7 +183,7 @@ def in_threads(run: Run) -> None:
 
 
 def in_processes(run: Run) -> None:
-    docs = [doc(run.nlp, text) for text, _ in CORPUS[run.factory]]
+    docs = [doc(run.nlp, text) for text, _ in COMPONENTS[run.factory].corpus]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = [annotation(tokens) for tokens in run.nlp.pipe(docs, n_process=2, batch_size=2)]

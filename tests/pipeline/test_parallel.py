@@ -16,7 +16,7 @@ import spacy_ssvm
 from spacy_ssvm import threads
 from spacy_ssvm.solvers import oracle_pass
 
-from .components import CORPUS, TEXTS, every, learnt, sampled
+from .components import COMPONENTS, TEXTS, every, learnt
 from .test_solver_family import SOLVERS, settings_of
 from .toy import (
     EXAMPLES,
@@ -71,11 +71,12 @@ def test_annotation_does_not_depend_on_the_number_of_threads(factory):
 def noise(factory, n=40):
     """Words of the toy corpus at random below its annotation: no weights fit, and sums have many terms."""
     rng, words = Random(0), " ".join(TEXTS).split()
-    chosen = rng.choices(CORPUS[factory], k=n)
+    chosen = rng.choices(COMPONENTS[factory].corpus, k=n)
     return [(" ".join(rng.choices(words, k=len(text.split()))), labels) for text, labels in chosen]
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS, shift=3)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_training_does_not_depend_on_the_number_of_threads(factory, solver):
     """Model, solver state, figures and certificate, byte for byte; L-BFGS shares its sums, and rounds."""
     found = []
@@ -146,7 +147,8 @@ def test_threads_save_one_pipeline_at_the_same_time(factory):
     indirect=True,
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows only spawns")
-@sampled("factory, is_loaded", EXAMPLES, [True, False])
+@every
+@pytest.mark.parametrize("is_loaded", [True, False])
 def test_processes(factory, is_loaded, start_method):
     nlp = learnt(factory) if is_loaded else trained(factory)
     alone = [annotation(tokens) for tokens in nlp.pipe(TEXTS)]

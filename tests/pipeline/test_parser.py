@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .components import assert_certified, sampled
+from .components import assert_certified
 from .toy import (
     DUAL_SOLVERS,
     LANG,
@@ -68,7 +68,8 @@ def learnt():
     return nlp
 
 
-@sampled("tree, solver", STRUCTURES, SOLVERS)
+@pytest.mark.parametrize("tree", STRUCTURES)
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_overfits_a_few_sentences(tree, solver):
     epochs = 25 if solver == "SAP" else 10
     settings = {"solver": solver, "solver_settings": NEARLY_UNREGULARISED[solver]}
@@ -77,7 +78,8 @@ def test_overfits_a_few_sentences(tree, solver):
         assert annotation(nlp(doc(nlp, text))) == annotation(parse(nlp, text, arcs))
 
 
-@sampled("tree, solver", EXACT, DUAL_SOLVERS)
+@pytest.mark.parametrize("tree", EXACT)
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
 def test_the_gap_closes_where_decoding_is_exact(tree, solver):
     settings = {"solver": solver, "solver_settings": {"C": 0.1, "tolerance": 0.01}}
     if solver == "SAP":
@@ -229,7 +231,8 @@ def test_examples_come_back_kept_or_built_anew(reads, corpus):
     assert models[0] == models[1]
 
 
-@sampled("tree, solver", EXACT, DUAL_SOLVERS, shift=1)
+@pytest.mark.parametrize("tree", EXACT)
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
 def test_missing_annotation(tree, solver):
     nlp = blank(
         "ssvm_parser",
@@ -414,7 +417,8 @@ def test_projected_gold_keeps_the_certificate(structure, order):
     assert (right == 5) == (structure == "nonprojective")
 
 
-@sampled("tree, max_heads", STRUCTURES, [0, 4])
+@pytest.mark.parametrize("tree", STRUCTURES)
+@pytest.mark.parametrize("max_heads", [0, 4])
 def test_short_and_long_sentences(tree, max_heads):
     nlp = trained("ssvm_parser", 6, model=tree_of(*tree, max_heads=max_heads))
     assert nlp.evaluate(parser_examples(nlp))["las"] == 1.0

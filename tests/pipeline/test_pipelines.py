@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.training import Example
 
-from .components import ATTRIBUTE, LABELS, SCORE, SPACYS, every, learnt, learnt_as, sampled
+from .components import ATTRIBUTE, COMPONENTS, LABELS, SCORE, every, learnt, learnt_as
 from .toy import EXAMPLES, LANG, annotation, annotations, blank, doc, train, weights
 
 SCORES = {
@@ -26,7 +26,7 @@ SCORES = {
 @every
 def test_the_factory_is_described(factory):
     meta = blank(factory).get_factory_meta(factory)
-    of_spacy = spacy.blank(LANG).get_factory_meta(SPACYS[factory])
+    of_spacy = spacy.blank(LANG).get_factory_meta(COMPONENTS[factory].spacys)
     assert meta.factory == factory and meta.assigns and not meta.requires
     assert set(of_spacy.assigns) <= set(meta.assigns)
     assert SCORE[factory] in meta.scores
@@ -101,7 +101,8 @@ def test_beside_spacy_s_own_components(factory):
     assert "ANIMAL" in {entity.label_ for entity in tokens.ents}
 
 
-@sampled("factory, how", EXAMPLES, ["disable", "exclude", "enable"])
+@every
+@pytest.mark.parametrize("how", ["disable", "exclude", "enable"])
 def test_loading_without_it(factory, how, tmp_path):
     nlp = learnt_as({"it": factory, "other": "ssvm_tagger"})
     nlp.to_disk(tmp_path)

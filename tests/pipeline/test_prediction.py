@@ -13,8 +13,8 @@ from spacy.vocab import Vocab
 from spacy_ssvm import threads
 from spacy_ssvm.pipeline.asking import Asking
 
-from .components import ATTRIBUTE, GOLD, TEXTS, every, learnt, sampled, texts_as_docs, written
-from .toy import EXAMPLES, LANG, annotation, annotations, doc, morph_label
+from .components import ATTRIBUTE, COMPONENTS, TEXTS, every, learnt, texts_as_docs, written
+from .toy import LANG, annotation, annotations, doc, morph_label
 
 FAILURES = [
     ("predict", 1),
@@ -93,7 +93,7 @@ def test_other_annotation_stays(factory):
     for token in tokens:
         token.norm_ = "a norm"
     others = {"TAG", "POS", "LEMMA", "MORPH", "NORM", "HEAD", "DEP", "ENT_IOB", "ENT_TYPE", "SENT_START"}
-    before = {name: tokens.to_array(name) for name in others - {*GOLD[factory]}}
+    before = {name: tokens.to_array(name) for name in others - {*COMPONENTS[factory].gold}}
     tensor = tokens.tensor
     tokens = nlp.get_pipe(factory)(tokens)
     for name, values in before.items():
@@ -140,7 +140,8 @@ def test_contexts_stay_with_their_texts(factory):
     assert [(tokens.text, number) for tokens, number in nlp.pipe(pairs, as_tuples=True, batch_size=3)] == pairs
 
 
-@sampled("factory, failure", EXAMPLES, FAILURES)
+@every
+@pytest.mark.parametrize("failure", FAILURES)
 def test_an_error_in_a_stream_costs_one_doc(factory, failure, monkeypatch):
     """The error handler gets that Doc alone, and every other one is annotated; without one, the error is raised."""
     monkeypatch.setattr(threads, "MIN_SHARE", 1)

@@ -7,12 +7,12 @@ from spacy.training import Example
 
 from spacy_ssvm.pipeline.patterns import Patterns
 
-from .components import CORPUS, every
+from .components import COMPONENTS, every
 from .toy import EXAMPLES, TAGGED, annotation, doc, tagged, trained, weights
 
 
 def raw(nlp, factory) -> list[Example]:
-    return [Example(doc(nlp, text), doc(nlp, text)) for text, _ in CORPUS[factory]]
+    return [Example(doc(nlp, text), doc(nlp, text)) for text, _ in COMPONENTS[factory].corpus]
 
 
 @every
@@ -20,13 +20,13 @@ def test_it_learns_what_was_predicted(factory, tmp_path):
     """Texts without annotation are enough, in a pipeline that has been loaded as in one that has just been trained."""
     trained(factory, 2).to_disk(tmp_path)
     for nlp in (spacy.load(tmp_path), trained(factory, 2)):
-        before = [annotation(nlp(doc(nlp, text))) for text, _ in CORPUS[factory]]
+        before = [annotation(nlp(doc(nlp, text))) for text, _ in COMPONENTS[factory].corpus]
         nlp.resume_training()
         losses: dict[str, float] = {}
         for _ in range(15):
             nlp.rehearse(raw(nlp, factory), losses=losses)
         assert set(losses) == {factory}
-        assert [annotation(nlp(doc(nlp, text))) for text, _ in CORPUS[factory]] == before
+        assert [annotation(nlp(doc(nlp, text))) for text, _ in COMPONENTS[factory].corpus] == before
 
 
 def test_it_helps_against_forgetting():

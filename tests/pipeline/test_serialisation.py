@@ -13,7 +13,7 @@ from spacy_ssvm.models.chain import weights as chain_weights
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.tree import weights as tree_weights
 
-from .components import NEW_LABEL, SCORE, every, labelled, learnt, sampled, sequences, texts_as_docs, written
+from .components import NEW_LABEL, SCORE, every, labelled, learnt, sequences, texts_as_docs, written
 from .toy import (
     EXAMPLES,
     LANG,
@@ -157,7 +157,8 @@ def test_saving_changes_nothing_in_memory(factory, packing, tmp_path):
     assert bool(packing) == (annotations(nlp) != annotations(learnt(factory)))
 
 
-@sampled("factory, protocol", EXAMPLES, range(2, pickle.HIGHEST_PROTOCOL + 1))
+@every
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_pickling(factory, protocol):
     nlp = learnt(factory, n_threads=2)
     component = nlp.get_pipe(factory)
@@ -302,7 +303,8 @@ def test_a_compressed_file_is_smaller_and_stays_as_it_is(factory, tmp_path):
     assert packed(again, factory) == packed(nlp, factory)
 
 
-@sampled("factory, values", EXAMPLES, ["float16", "int8"])
+@every
+@pytest.mark.parametrize("values", ["float16", "int8"])
 def test_rounded_weights_predict_the_same_here(factory, values):
     nlp = trained(factory, weight_dtype=values)
     loaded = blank(factory).from_bytes(nlp.to_bytes())

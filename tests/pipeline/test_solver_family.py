@@ -6,7 +6,7 @@ from spacy.util import minibatch
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.training import training as training_module
 
-from .components import LABELS, SCORE, sampled
+from .components import LABELS, SCORE, every
 from .toy import EXAMPLES, annotations, blank, parser_examples, templates, train, trained, tree_of
 
 SOLVERS = sorted(name.split(".")[1] for name in ssvm_solvers.get_all())
@@ -39,7 +39,8 @@ def check(nlp, factory, solver):
     return certificate
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_learns_a_few_examples_and_is_saved(factory, solver):
     nlp = trained(factory, EPOCHS.get(solver, 10), **settings_of(solver, factory))
     certificate = check(nlp, factory, solver)
@@ -47,7 +48,8 @@ def test_every_solver_learns_a_few_examples_and_is_saved(factory, solver):
     assert annotations(blank(factory).from_bytes(nlp.to_bytes())) == annotations(nlp)
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS, shift=1)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_learns_on_after_loading(factory, solver):
     settings, epochs = {**settings_of(solver, factory), "corrections": False}, EPOCHS.get(solver, 10)
     loaded = blank(factory, **settings).from_bytes(trained(factory, 2, **settings).to_bytes())
@@ -55,7 +57,8 @@ def test_every_solver_learns_on_after_loading(factory, solver):
     check(loaded, factory, solver)
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS, shift=2)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_examples_may_be_added_and_may_change(factory, solver):
     nlp = blank(factory, **settings_of(solver, factory))
     examples = EXAMPLES[factory](nlp)
@@ -75,7 +78,8 @@ STREAMS = {
 }
 
 
-@sampled("kind, solver", STREAMS, sorted({*SOLVERS} - FORGETFUL))
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("solver", sorted({*SOLVERS} - FORGETFUL))
 def test_a_stream_that_never_repeats_goes_online(kind, solver, monkeypatch):
     """One warning, working sets and data that do not grow, and learning that goes on."""
     monkeypatch.setattr(training_module, "MAX_NEW", 20)

@@ -12,7 +12,7 @@ from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.training import state_file
 
-from .components import every, sampled
+from .components import every
 from .toy import (
     EXAMPLES,
     TAGGED,
@@ -116,7 +116,8 @@ def test_a_saved_state_keeps_the_seed_of_its_training():
     assert component(loaded).to_bytes(exclude=["vocab"]) == component(nlp).to_bytes(exclude=["vocab"])
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS, shift=1)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_batches_in_parts_teach_the_same_also_after_loading(factory, solver):
     config = settings(solver)
     if factory == "ssvm_parser":
@@ -139,7 +140,8 @@ def test_batches_in_parts_teach_the_same_also_after_loading(factory, solver):
     assert without_state(nlp) == without_state(uninterrupted(factory, 4, **config))
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS, shift=3)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_so_they_do_for_other_components(factory, solver):
     config = settings(solver)
     if factory == "ssvm_parser":

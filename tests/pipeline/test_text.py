@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
-from .components import ATTRIBUTE, GOLD, SCORE, every, learnt
+from .components import ATTRIBUTE, COMPONENTS, SCORE, every, learnt
 from .toy import EXAMPLES, LANG, annotation, blank, train
 
 MILLION = 1_000_000
@@ -64,7 +64,9 @@ def test_hostile_text_is_learnt_from(factory):
     for example in EXAMPLES[factory](nlp):
         reference = example.reference
         strange = [f"{words[token.i % len(words)]}{token.text}" for token in reference]
-        gold = Doc(nlp.vocab, words=strange).from_array(GOLD[factory], reference.to_array(GOLD[factory]))
+        gold = Doc(nlp.vocab, words=strange).from_array(
+            COMPONENTS[factory].gold, reference.to_array(COMPONENTS[factory].gold)
+        )
         examples.append(Example(Doc(nlp.vocab, words=strange), gold))
     nlp.initialize(lambda: examples)
     train(nlp, examples, 15)

@@ -6,7 +6,7 @@ import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .components import CORPUS, NEW_LABEL, SCORE, every, learnt
+from .components import COMPONENTS, NEW_LABEL, SCORE, every, learnt
 from .test_corrections import WORDS, corrected
 from .toy import EXAMPLES, blank, doc, morph_label, trained, tree_of
 
@@ -167,5 +167,5 @@ def test_rehearsal_says_nothing(factory):
     nlp.update([corrected(nlp, factory)], sgd=False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        nlp.rehearse([Example(doc(nlp, text), doc(nlp, text)) for text, _ in CORPUS[factory]])
+        nlp.rehearse([Example(doc(nlp, text), doc(nlp, text)) for text, _ in COMPONENTS[factory].corpus])
     assert not texts(caught)

@@ -18,7 +18,7 @@ from spacy_ssvm.training import trainer
 from spacy_ssvm.training import training as training_module
 from spacy_ssvm.training.training import Training
 
-from .components import ATTRIBUTE, CORPUS, GOLD, LABELS, SCORE, assert_certified, every, learnt, learnt_as, sampled
+from .components import ATTRIBUTE, COMPONENTS, LABELS, SCORE, assert_certified, every, learnt, learnt_as
 from .toy import (
     DUAL_SOLVERS,
     EXAMPLES,
@@ -123,7 +123,7 @@ def test_examples_with_nothing_to_learn_have_a_loss_of_zero(factory):
 def test_examples_without_annotation_are_left_out(factory):
     """Docs without any, empty ones, and those of whitespace only: their only trace is a warning."""
     nlp = blank(factory)
-    bare = [Example(doc(nlp, text), doc(nlp, text)) for text in ("No gold here", CORPUS[factory][0][0])]
+    bare = [Example(doc(nlp, text), doc(nlp, text)) for text in ("No gold here", COMPONENTS[factory].corpus[0][0])]
     spaces = Doc(nlp.vocab, words=[" ", "\n\n", "\t"], spaces=[False] * 3)
     others = [*bare, Example(Doc(nlp.vocab), Doc(nlp.vocab)), Example(spaces, spaces.copy())]
     examples = EXAMPLES[factory](nlp)
@@ -150,7 +150,7 @@ def test_tokens_may_differ_from_those_of_the_gold(factory):
     for reference in (example.reference for example in EXAMPLES[factory](nlp)):
         words = [token.text for token in reference]
         gold = Doc(nlp.vocab, words=words, spaces=[len(words) == 1, *[True] * (len(words) - 1)])
-        gold.from_array(GOLD[factory], reference.to_array(GOLD[factory]))
+        gold.from_array(COMPONENTS[factory].gold, reference.to_array(COMPONENTS[factory].gold))
         joined = ["".join(words[:2]), *words[2:]]
         examples.append(Example(Doc(nlp.vocab, words=joined, spaces=[True] * len(joined)), gold))
     nlp.initialize(lambda: examples)
@@ -235,7 +235,8 @@ def test_two_of_a_kind_learn_independently(factory):
     assert weights(nlp, factory) == weights(alone, factory) != weights(nlp, "second")
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_new_example_objects_are_recognised_by_content(factory, solver):
     """Building the same examples anew in each epoch gives the very model that keeping them gives."""
     kept = trained(factory, epochs=4, solver=solver)
@@ -247,7 +248,8 @@ def test_new_example_objects_are_recognised_by_content(factory, solver):
     assert weights(nlp, factory) == weights(kept, factory)
 
 
-@sampled("factory, solver", EXAMPLES, DUAL_SOLVERS)
+@every
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
 def test_memory_does_not_grow_with_the_epochs(factory, solver):
     nlp = blank(factory, solver=solver, solver_settings=NEVER_DONE)
     nlp.initialize(lambda: EXAMPLES[factory](nlp))
@@ -267,7 +269,8 @@ def test_the_certificate_closes(factory):
     assert 0 <= certificate.relative_gap <= 0.01
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS, shift=1)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_order_within_a_batch_does_not_matter(factory, solver):
     models = []
     for seed in range(2):
@@ -302,7 +305,8 @@ def test_a_solver_without_a_seed_takes_that_of_the_training(factory):
     assert model(0) == model(None) == model(1, seed=0) != model(1)
 
 
-@sampled("factory, solver", EXAMPLES, DUAL_SOLVERS, shift=1)
+@every
+@pytest.mark.parametrize("solver", DUAL_SOLVERS)
 def test_shuffled_minibatches(factory, solver):
     """An epoch is over when all examples have been seen, however they were cut into batches."""
     nlp = blank(factory, solver=solver, solver_settings=NEARLY_UNREGULARISED[solver] | NEVER_DONE)
@@ -357,7 +361,8 @@ def test_repeated_references_in_one_batch(solver):
     assert weights(once, "ssvm_tagger") == weights(twice, "ssvm_tagger")
 
 
-@sampled("factory, solver", EXAMPLES, SOLVERS, shift=2)
+@every
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_examples_unknown_to_initialize(factory, solver):
     nlp = blank(factory, solver=solver, solver_settings={} if solver == "Perceptron" else {"C": 5.0})
     examples = EXAMPLES[factory](nlp)

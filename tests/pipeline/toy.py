@@ -1,12 +1,17 @@
 """Small annotated corpora and pipelines for the component tests."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 
 import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob
+
+from spacy_ssvm.pipeline.analyses import joined
+from spacy_ssvm.pipeline.lemmas.edit_scripts import script_of
 
 LANG = "xx"
 """spaCy's English tokenizer takes longer to build than a toy component to learn."""
@@ -59,6 +64,9 @@ LEMMATISED = [
     ("Dogs liked parties", "dog like party"),
     ("He walked to parks", "he walk to park"),
 ]
+LEMMA_LABELS = {
+    str(script_of(form, lemma)) for text, lemmas in LEMMATISED for form, lemma in zip(text.split(), lemmas.split())
+}
 
 
 def doc(nlp: Language, text: str, **annotation) -> Doc:
@@ -118,17 +126,6 @@ def lemmatizer_examples(nlp: Language, corpus=LEMMATISED) -> list[Example]:
     return [tagged(nlp, text, lemmas, "lemmas") for text, lemmas in corpus]
 
 
-EXAMPLES = {
-    "ssvm_tagger": tagger_examples,
-    "ssvm_morphologizer": morphologizer_examples,
-    "ssvm_ner": ner_examples,
-    "ssvm_senter": senter_examples,
-    "ssvm_parser": parser_examples,
-    "ssvm_lemmatizer": lemmatizer_examples,
-}
-SEQUENCES = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_senter", "ssvm_lemmatizer")
-LABELLED = ("ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_parser", "ssvm_lemmatizer")
-"""Components that learn their labels from the examples."""
 STRUCTURES = (("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2))
 SMALL_TREE = {
     "@architectures": "spacy-ssvm.Tree.v1",
@@ -138,17 +135,111 @@ WITHOUT_TAGS = {
     "@architectures": "spacy-ssvm.Chain.v1",
     "features": {"@ssvm_features": "spacy-ssvm.LemmatizerFeatures.v1", "tags": []},
 }
-SMALL = {
-    "ssvm_parser": {"model": SMALL_TREE},
-    "ssvm_lemmatizer": {"min_tree_freq": 1, "model": WITHOUT_TAGS},
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component as the tests know it: with an entry in `COMPONENTS`, what holds for all components is tested of it.
+
+    examples: a function that makes the examples of a corpus, by default of its own. labels: those of its corpus.
+    spacys: the component of spaCy that it replaces. gold: the attributes that it learns from; the first one tells that
+    it has processed a Doc. score: its main score. scored: the method that scores its annotation. written: its
+    annotation of a Doc, as its `kbest` puts it. new_label: one that its corpus does not have, unless labels cannot
+    grow. small: settings that keep it small, and its corpus free of warnings.
+    """
+
+    examples: Callable[..., list[Example]]
+    corpus: list[tuple[str, str]]
+    labels: tuple[str, ...]
+    spacys: str
+    gold: list[str]
+    score: str
+    scored: str
+    written: Callable[[Doc], list]
+    new_label: str | None = None
+    small: dict = field(default_factory=dict)
+
+
+TAGS = ("ADJ", "ADV", "DET", "NOUN", "PRON", "VERB")
+COMPONENTS = {
+    "ssvm_tagger": Component(
+        examples=tagger_examples,
+        corpus=TAGGED,
+        labels=TAGS,
+        spacys="tagger",
+        gold=["TAG"],
+        score="tag_acc",
+        scored="scored_tags",
+        written=lambda tokens: [token.tag_ for token in tokens],
+        new_label="INTJ",
+    ),
+    "ssvm_morphologizer": Component(
+        examples=morphologizer_examples,
+        corpus=TAGGED,
+        labels=tuple(sorted(map(morph_label, TAGS))),
+        spacys="morphologizer",
+        gold=["MORPH", "POS"],
+        score="morph_acc",
+        scored="scored_tags",
+        written=lambda tokens: [joined(token.pos_, str(token.morph)) for token in tokens],
+        new_label="POS=INTJ",
+    ),
+    "ssvm_ner": Component(
+        examples=ner_examples,
+        corpus=SPANS,
+        labels=("GPE", "PER"),
+        spacys="ner",
+        gold=["ENT_IOB", "ENT_TYPE"],
+        score="ents_f",
+        scored="scored_ents",
+        written=lambda tokens: [(entity.start, entity.end, entity.label_) for entity in tokens.ents],
+        new_label="ORG",
+    ),
+    "ssvm_senter": Component(
+        examples=senter_examples,
+        corpus=PARAGRAPHS,
+        labels=("I", "S"),
+        spacys="senter",
+        gold=["SENT_START"],
+        score="sents_f",
+        scored="scored_starts",
+        written=lambda tokens: [token.i for token in tokens if token.is_sent_start],
+    ),
+    "ssvm_parser": Component(
+        examples=parser_examples,
+        corpus=TREES,
+        labels=("ROOT", "amod", "case", "det", "nmod", "nsubj", "obj", "punct"),
+        spacys="parser",
+        gold=["DEP", "HEAD"],
+        score="las",
+        scored="scored_parses",
+        written=lambda tokens: [(token.head.i, token.i, token.dep_) for token in tokens],
+        new_label="vocative",
+        small={"model": SMALL_TREE},
+    ),
+    "ssvm_lemmatizer": Component(
+        examples=lemmatizer_examples,
+        corpus=LEMMATISED,
+        labels=tuple(sorted(LEMMA_LABELS)),
+        spacys="trainable_lemmatizer",
+        gold=["LEMMA"],
+        score="lemma_acc",
+        scored="scored_lemmas",
+        written=lambda tokens: [str(script_of(token.text, token.lemma_)) for token in tokens],
+        new_label="lower|0>|9>x",
+        small={"min_tree_freq": 1, "model": WITHOUT_TAGS},
+    ),
 }
-"""What keeps toy components small, and corpora without tags free of warnings."""
+EXAMPLES = {factory: component.examples for factory, component in COMPONENTS.items()}
+SEQUENCES = tuple(factory for factory in COMPONENTS if factory != "ssvm_parser")
+LABELLED = tuple(factory for factory, component in COMPONENTS.items() if component.new_label)
+"""Components that learn their labels from the examples."""
 
 
 def blank(factory: str, solver: str = "DCD", solver_settings: dict | None = None, **config) -> Language:
     nlp = spacy.blank(LANG)
     block = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1", **(solver_settings or {})}
-    nlp.add_pipe(factory, config={"solver": block, **SMALL.get(factory, {}), **config})
+    nlp.add_pipe(factory, config={"solver": block, **COMPONENTS[factory].small, **config})
     return nlp
 
 

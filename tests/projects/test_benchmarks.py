@@ -1,6 +1,6 @@
 """The benchmark project: its experiments run on a slice, and the report has all of it.
 
-A part of them where the `benchmarks` extra is installed, and all of them as slow tests.
+As slow tests where the `benchmarks` extra is installed: a part of them, which CI runs, and all of them.
 """
 
 import importlib
@@ -288,6 +288,7 @@ def test_a_paper_alone_asks_for_the_records_that_all_papers_share(monkeypatch: p
         assert all(run == everything[run.name] for run in found)
 
 
+@pytest.mark.slow
 @needs_ewt
 class TestPart:
     def test_every_run_has_a_record(self, part: Path) -> None:

@@ -41,9 +41,11 @@ def is_there(command: str) -> bool:
     words = shlex.split(command)[3:]
     if words[0] == "ssvm":
         return words[1] in typer.main.get_command(ssvm).commands
-    assert words[:2] == ["project", "run"] and len(words) == 4, command
-    project = srsly.read_yaml(ROOT / words[3] / "project.yml")
-    return words[2] in project["workflows"] or words[2] in [entry["name"] for entry in project["commands"]]
+    assert words[:2] == ["project", "run"], command
+    name, folder, *options = words[2:]
+    project = srsly.read_yaml(ROOT / folder / "project.yml")
+    named = {option.removeprefix("--vars.") for option in options[::2]}
+    return named <= set(project["vars"]) and name in {*project["workflows"], *(c["name"] for c in project["commands"])}
 
 
 def test_each_table_of_figures_names_the_commands_that_make_it() -> None:

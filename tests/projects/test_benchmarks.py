@@ -198,6 +198,45 @@ def test_a_record_of_another_run_does_not_count(judges) -> None:
     assert not any(wanted.is_shown_by(done | other) for other in ({"timed": False}, {"every": 5}))
 
 
+@pytest.mark.parametrize("part", ["accuracy", "papers", "speed", "scaling"])
+def test_each_command_of_a_part_explains_itself(
+    part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_extra()
+    pytest.importorskip("pycrfsuite")
+    monkeypatch.syspath_prepend(str(PROJECT))
+    entry = importlib.import_module("shared.commands")
+    commands = entry.find_commands(part)
+    monkeypatch.setattr(sys, "argv", [part])
+    entry.call(part)
+    listed = capsys.readouterr().out
+    assert len(commands) > 1 and all(f"  {name} " in listed and summary in listed for name, summary in commands.items())
+    for name in commands:
+        monkeypatch.setattr(sys, "argv", [part, name, "--help"])
+        with pytest.raises(SystemExit) as ended:
+            entry.call(part)
+        assert not ended.value.code and f"usage: python -m {part} {name}" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", [part, "nothing"])
+    with pytest.raises(SystemExit, match="has no command nothing"):
+        entry.call(part)
+
+
+def test_traffic_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vector has as many entries as its part has tokens, and a worker gets twice as many back from two workers."""
+    monkeypatch.syspath_prepend(str(PROJECT))
+    traffic = importlib.import_module("scaling.traffic")
+    law = traffic.PowerLaw
+    model = traffic.Traffic(up=law(1.0, 1.0), back=law(1.0, 1.0), weights=law(3.0, 1.0))
+    # One worker sends a vector; two send two vectors of 4 entries each, and get 8.
+    assert [model.n_bytes(8, workers) for workers in (1, 2)] == [12 * (8 + 8), 12 * (2 * 2 * 4 + 2 * 8)]
+    # Four workers get all weights that they read, 6 each, not 8.
+    assert model.n_bytes(8, 4) == 12 * (4 * 2 * 2 + 4 * 6)
+    measured = {workers: (12.0 * n * 8, 12.0 * workers * 8) for workers, n in ((1, 1), (2, 2), (4, 2))}
+    found = traffic.fit_traffic(8.0, measured, law(3.0, 1.0))
+    for mine, true in ((found.up, model.up), (found.back, model.back)):
+        assert (mine.factor, mine.exponent) == pytest.approx((true.factor, true.exponent))
+
+
 def speed(monkeypatch: pytest.MonkeyPatch, module: str) -> ModuleType:
     needs_extra()
     pytest.importorskip("pycrfsuite")
@@ -250,7 +289,7 @@ def test_what_counts_as_met(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_peak_memory_is_that_of_the_process_alone() -> None:
     """Not that of its parent, this one, which has loaded far more."""
-    code = "from shared.peak_memory import peak_memory; a = peak_memory(); b = bytearray(300_000_000); print(a, peak_memory())"
+    code = "from shared.peak_memory import *; a = peak_memory(); b = bytearray(300_000_000); print(a, peak_memory())"
     child = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, check=True)
     before, after = map(float, child.stdout.split())
     assert before < 50 and 300 < after < 350
@@ -363,6 +402,10 @@ class TestSmoke:
             assert all("not measured" in row[2] or re.search(r"\d", row[3]) for row in found)
         second = [row for row in rows if row[0].startswith("| Compiled by the second process")]
         assert second and all(row[3] == "0 kernels" for row in second)
+        scaling = table(project / "smoke" / "metrics" / "scaling.jsonl")
+        growth = [row for run, row in scaling.items() if run.startswith("growth")]
+        assert len(scaling) == len(growth) + 2 and all(row["seconds"] >= 0 for row in growth)
+        assert "## Annotation" in (project / "smoke" / "report" / "scaling.md").read_text("utf8")
         for name in ("lengths", "token", "growth", "memory"):
             assert (project / "smoke" / "report" / "plots" / f"speed-{name}.svg").stat().st_size
 

@@ -74,10 +74,9 @@ def test_bytes_add_up_except_where_weights_are_sent_once(metrics: Path) -> None:
 
 def test_report_shows_all_runs(metrics: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    run("plots", metrics, tmp_path)
+    run("report", metrics, tmp_path)
     assert {path.name for path in tmp_path.glob("*.svg")} == {"workers.svg", "rules-2.svg"}
     drawn = (tmp_path / "rules-2.svg").read_text("utf8")
     assert all(title in drawn for title in ("CoCoA+", "averaging once", "MIRA", "perceptron", "line search"))
-    run("tables", metrics, tmp_path)
     lines = (tmp_path / "tables.md").read_text("utf8").splitlines()
     assert sum(line.startswith("| EWT, XPOS") for line in lines) == 2 + 8

@@ -167,11 +167,11 @@ class Learning:
         if wrong.named:
             codec.report_gaps(wrong, lambda complaint: self.warn.once(complaint, complaint))
         read = read.annotated()
-        self._losses = losses
+        # Where nothing is annotated, too: what a training has begun with may have changed the model.
+        self._losses, self.trained = losses, trained
         if training.gets_parts and (read.fresh() or self._n_kept(by_number) <= MAX_KEPT):
             # Labels that are new in a later part are to be those of this one, too.
             self._waiting.append(read)
-            self.trained = trained
             return []
         corrected = self._learn_from(trained, read, losses)
         return [] if training.gets_parts else corrected

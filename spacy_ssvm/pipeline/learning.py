@@ -1,9 +1,10 @@
 """The learning of a component: from examples at once, from batches, from their parts, and by corrections."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from spacy.language import Language
@@ -343,8 +344,8 @@ def load_resources(trained: TrainedState, nlp: Language | None) -> None:
         doc = nlp.make_doc(phrase) if nlp is not None else Doc(vocab, words=phrase.split())
         return np.array([token.lower for token in doc if not token.is_space], np.uint64)
 
-    # The vocabulary, which is saved with the pipeline, is not to keep all words of gazetteers.
-    with vocab.memory_zone():
+    # The vocabulary, which is saved with the pipeline, is not to keep all words of gazetteers. Zones cannot be nested.
+    with nullcontext() if cast(Any, vocab).in_memory_zone else vocab.memory_zone():
         store_resources(trained.model, vocab, words)
 
 

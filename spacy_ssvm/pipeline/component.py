@@ -574,7 +574,8 @@ class SsvmPipe(TrainablePipe):
         """Load what `to_disk` has written.
 
         Raises:
-            DamagedModel: a file is missing, damaged, incomplete or of a newer version.
+            DamagedModel: a file is damaged, incomplete or of a newer version.
+            OSError: a file is missing, or cannot be read.
         """
         self._begin(Files(self.trained, exclude).from_disk(path, self._learning.warn))
         return self

@@ -108,6 +108,15 @@ def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
     )
 
 
+def failed_batch(n_docs: int, error: Exception) -> str:
+    """Warning about a batch that could not be annotated, although each of its Docs could be alone."""
+    return (
+        f"a batch of {counted(n_docs, 'document')} could not be annotated, but each of them could be alone, which "
+        f"takes longer: {error!r}. Where memory was short, use a smaller batch_size; else please report this, as it is "
+        "a fault of spacy-ssvm (this is said once)"
+    )
+
+
 def unlisted_labels(labels: Sequence[str]) -> str:
     """Warning about labels of examples that `initialize` was not given."""
     return (

@@ -409,9 +409,9 @@ class SsvmPipe(TrainablePipe):
         """Apply the component to a stream of Docs, in order. Threads share the Docs of a batch.
 
         If a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones, and the log gives
-        their places in the stream.
+        their places in the stream. Where none of them is bad, a warning says once why the batch has failed.
         """
-        n_before = 0
+        n_before, failure = 0, None
         batches: Iterator[Iterable[Doc]] = util.minibatch(stream, size=batch_size)  # type: ignore[no-untyped-call]
         for batch in batches:
             docs, n_done = list(batch), 0
@@ -419,9 +419,16 @@ class SsvmPipe(TrainablePipe):
                 for part in self._annotated(docs):
                     n_done += len(part)
             except Exception as error:
-                LOGGER.debug("[%s] a batch failed, so its documents are annotated one by one: %s", self.name, error)
+                failure = error
             yield from docs[:n_done]
-            yield from self._one_by_one(docs[n_done:], n_before + n_done)
+            if failure is not None:
+                n_alone = 0
+                for doc in self._one_by_one(docs[n_done:], n_before + n_done):
+                    n_alone += 1
+                    yield doc
+                complaint = complaints.failed_batch(len(docs), failure) if n_done + n_alone == len(docs) else None
+                self._learning.warn.once("batch", complaint)
+                failure = None
             n_before += len(docs)
 
     @contextmanager
@@ -582,7 +589,8 @@ class SsvmPipe(TrainablePipe):
         """Load what `to_disk` has written.
 
         Raises:
-            DamagedModel: a file is missing, damaged, incomplete or of a newer version.
+            DamagedModel: a file is damaged, incomplete or of a newer version.
+            OSError: a file is missing, or cannot be read.
         """
         self._begin(Files(self.trained, exclude).from_disk(path, self._learning.warn))
         return self

@@ -37,8 +37,8 @@ def component_factory(
 ) -> Callable[[Callable[..., Codec]], Callable[..., SsvmPipe]]:
     """A decorator that turns a function which makes a codec into the factory of a component, and registers it.
 
-    The function takes `nlp`, `name`, `model`, and the settings that are the component's own. The factory takes these
-    settings, the model, the solver, the scorer and the settings of SHARED.
+    The function takes `nlp`, `name`, `model`, and the settings that are the component's own. The factory takes `nlp`,
+    `name`, the model, the solver and, by name only, these settings, the scorer and the settings of SHARED.
 
     factory: the registered name. default_config: has a section of this name with defaults of all but SHARED. assigns,
     score_weights: as for `Language.factory`. without: settings of SHARED that the component does not have.
@@ -50,6 +50,7 @@ def component_factory(
             name: str,
             model: Model,
             solver: AnyParameters,
+            *,
             n_threads: int,
             scorer: Callable[..., dict[str, Any]] | None,
             weight_dtype: WeightDtype,
@@ -64,7 +65,10 @@ def component_factory(
             settings = Settings(n_threads, packing, save_solver_state, save_feature_names, corrections)
             return component(nlp.vocab, model, name, codec=codec, solver=solver, settings=settings, scorer=scorer)
 
-        own = list(signature(make_codec).parameters.values())[3:]
+        own = [
+            parameter.replace(kind=Parameter.KEYWORD_ONLY)
+            for parameter in list(signature(make_codec).parameters.values())[3:]
+        ]
         shared = [
             parameter.replace(default=Parameter.empty)
             for parameter in signature(make).parameters.values()
@@ -72,6 +76,8 @@ def component_factory(
         ]
         parameters = [*shared[:4], *own, *shared[4:]]
         update_wrapper(make, make_codec)
+        # What it stands for makes a codec only.
+        del make.__wrapped__  # type: ignore[attr-defined]
         # spaCy checks configs by the signature, in which all settings have to be named.
         make.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         make.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

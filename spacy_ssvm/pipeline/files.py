@@ -92,14 +92,18 @@ class Files:
         """The state that `to_disk` has written; warn: issues the component's warnings.
 
         Raises:
-            DamagedModel: a file is missing, damaged, incomplete or of a newer version.
+            DamagedModel: a file is damaged, incomplete or of a newer version.
+            OSError: a file is missing, or cannot be read.
         """
         model, vocab = self._trained.model, self._trained.vocab
 
         def read(readers: Readers) -> None:
             util.from_disk(path, dict(readers), self._exclude)
 
-        return self._loaded(FieldSource(read, srsly.read_json, _contents, model.from_disk, vocab.from_disk), warn)
+        def read_cfg(file: Path) -> Any:
+            return srsly.json_loads(file.read_bytes())
+
+        return self._loaded(FieldSource(read, read_cfg, _contents, model.from_disk, vocab.from_disk), warn)
 
     def _contents(self, indent: int | None) -> dict[str, bytes]:
         """The contents of the files but the vocabulary's."""
@@ -159,6 +163,9 @@ class Files:
                     loaded = loaded.checked()
                     if cfg:
                         training_record.require_seal(cfg, store.digest(model))
+        except OSError as error:
+            reason = f"[{before.codec.name}] the saved component cannot be loaded: {error.strerror}"
+            raise OSError(error.errno, reason, error.filename) from error
         except Exception as error:
             raise store.DamagedModel(f"[{before.codec.name}] the saved component cannot be loaded: {error}") from error
         for label in labels:

@@ -1,9 +1,10 @@
 """The learning of a component: from examples at once, from batches, from their parts, and by corrections."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from spacy.language import Language
@@ -168,11 +169,11 @@ class Learning:
         if wrong.named:
             codec.report_gaps(wrong, lambda complaint: self.warn.once(complaint, complaint))
         read = read.annotated()
-        self._losses = losses
+        # Where nothing is annotated, too: what a training has begun with may have changed the model.
+        self._losses, self.trained = losses, trained
         if training.gets_parts and (read.fresh() or self._n_kept(by_number) <= MAX_KEPT):
             # Labels that are new in a later part are to be those of this one, too.
             self._waiting.append(read)
-            self.trained = trained
             return []
         corrected = self._learn_from(trained, read, losses)
         return [] if training.gets_parts else corrected
@@ -344,8 +345,8 @@ def load_resources(trained: TrainedState, nlp: Language | None) -> None:
         doc = nlp.make_doc(phrase) if nlp is not None else Doc(vocab, words=phrase.split())
         return np.array([token.lower for token in doc if not token.is_space], np.uint64)
 
-    # The vocabulary, which is saved with the pipeline, is not to keep all words of gazetteers.
-    with vocab.memory_zone():
+    # The vocabulary, which is saved with the pipeline, is not to keep all words of gazetteers. Zones cannot be nested.
+    with nullcontext() if cast(Any, vocab).in_memory_zone else vocab.memory_zone():
         store_resources(trained.model, vocab, words)
 
 

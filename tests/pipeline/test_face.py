@@ -13,8 +13,8 @@ from spacy.training import Example
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.pipeline.trained_state import TrainedState
 
-from .components import NEW_LABEL, every, learnt
-from .toy import EXAMPLES, annotations, blank, doc, senter_examples, trained
+from .components import NEW_LABEL, TEXTS, every, learnt
+from .toy import EXAMPLES, annotation, annotations, blank, doc, senter_examples, trained
 
 FACTORIES = list(EXAMPLES)
 SPACY_SCORERS = {
@@ -183,8 +183,28 @@ def test_a_document_that_fails_is_reported_once(factory, caplog):
 
     pipe.set_annotations = failing
     pipe.set_error_handler(lambda name, component, bad, error: seen.append((bad, error.__context__)))
-    assert list(pipe.pipe(docs)) == [docs[0], *docs[2:]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(pipe.pipe(docs)) == [docs[0], *docs[2:]]
     assert seen == [([docs[1]], None)]
+
+
+def test_a_batch_that_fails_where_no_document_does_is_said_once():
+    """It is a fault of ours, or of the memory: the annotation is right, but slow."""
+    nlp = trained("ssvm_tagger")
+    pipe = nlp.get_pipe("ssvm_tagger")
+    predict = pipe.predict
+
+    def failing(docs):
+        if len(docs) > 1:
+            raise IndexError("out of range")
+        return predict(docs)
+
+    pipe.predict = failing
+    expected = [annotation(nlp(doc(nlp, text))) for text in TEXTS]
+    with pytest.warns(UserWarning, match=r"a batch of 2 documents .*: IndexError\('out of range'\)") as said:
+        found = [annotation(tokens) for tokens in pipe.pipe((doc(nlp, text) for text in TEXTS), batch_size=2)]
+    assert found == expected and len(said) == 1
 
 
 def test_boundaries_of_a_doc_still_hold_in_prediction():

@@ -1,6 +1,7 @@
 """The settings that all factories share are checked by spaCy as if each factory stated them."""
 
 import inspect
+from dataclasses import replace
 
 import pytest
 import spacy
@@ -30,6 +31,24 @@ def test_their_defaults_are_those_of_a_component():
     settings = {name: value for name, value in SHARED.items() if name not in ("weight_dtype", "keep_fraction")}
     assert Settings(**settings) == Settings()
     assert Packing(SHARED["weight_dtype"], SHARED["keep_fraction"]) == Packing()
+
+
+@pytest.mark.parametrize("factory", EXAMPLES)
+def test_a_factory_is_called_as_its_signature_says(factory):
+    """Its first four arguments by place, all others by name; what it shows is itself."""
+    make = Language.factories[factory]
+    assert inspect.unwrap(make) is make
+    nlp = spacy.blank("xx")
+    config = nlp.add_pipe(factory) and nlp.get_pipe_config(factory)
+    component = nlp.get_pipe(factory)
+    settings = {name: value for name, value in config.items() if name not in ("factory", "model", "solver", "scorer")}
+    first, by_name = (nlp, "mine", component.model, component.solver), {**settings, "scorer": None}
+    kinds = [parameter.kind for parameter in inspect.signature(make).parameters.values()]
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 4 + [inspect.Parameter.KEYWORD_ONLY] * len(by_name)
+    made = make(*first, **by_name)
+    assert made.name == "mine" and made.codec == replace(component.codec, name="mine", patterns=made.codec.patterns)
+    with pytest.raises(TypeError, match="positional"):
+        make(*first, *by_name.values())
 
 
 @pytest.mark.parametrize("factory", EXAMPLES)

@@ -88,6 +88,16 @@ def test_the_vocabulary_does_not_keep_the_words_of_gazetteers(files):
     assert "Umbrecht" not in nlp.vocab.strings and "umbrecht" not in nlp.vocab.strings
 
 
+def test_a_memory_zone_outlives_an_initialize(files):
+    """Zones cannot be nested: the end of an inner one is that of the outer one."""
+    nlp, examples = pipeline(files)
+    with nlp.vocab.memory_zone():
+        nlp.get_pipe("ssvm_ner").initialize(lambda: examples["ssvm_ner"], nlp=nlp)
+        assert nlp.vocab.in_memory_zone
+        nlp.vocab.strings.add("Transient")
+    assert "Transient" not in nlp.vocab.strings
+
+
 def test_a_table_moves_into_the_components_when_all_have_read_it(files):
     nlp, examples = pipeline(files)
     assert nlp.vocab.lookups.has_table("lexeme_cluster")

@@ -70,6 +70,23 @@ def test_a_pipeline_is_saved_and_loaded(factory, tmp_path):
 
 
 @every
+def test_a_file_that_is_missing_or_may_not_be_read_is_no_damage(factory, tmp_path):
+    """The error is that of the system, and names the component and the file."""
+    nlp = learnt(factory)
+    component, expected = nlp.get_pipe(factory), annotations(nlp)
+    for name in ("cfg", "model"):
+        component.to_disk(tmp_path)
+        (tmp_path / name).unlink()
+        with pytest.raises(FileNotFoundError, match=rf"\[{factory}\] the saved component cannot be loaded: .*{name}"):
+            component.from_disk(tmp_path)
+        (tmp_path / name).mkdir()
+        with pytest.raises(OSError, match=rf"\[{factory}\] the saved component cannot be loaded: .*{name}"):
+            component.from_disk(tmp_path)
+        (tmp_path / name).rmdir()
+    assert annotations(nlp) == expected
+
+
+@every
 def test_fields_can_be_left_out(factory, tmp_path):
     """The labels' strings travel with the component."""
     nlp = learnt(factory)

@@ -1,5 +1,6 @@
 """`initialize` and `update`: what is learnt from, what is recognised, what is forgotten, what the weights are."""
 
+import copy
 import random
 import sys
 import warnings
@@ -131,6 +132,25 @@ def test_examples_without_annotation_are_left_out(factory):
         nlp.initialize(lambda: [others[0], *examples, *others[1:]])
     train(nlp, [*examples, *others])
     assert weights(nlp, factory) == weights(learnt(factory), factory)
+
+
+@every
+@pytest.mark.parametrize("settings", [{"save_solver_state": True}, {"weight_dtype": "int8"}], ids=["state", "packed"])
+def test_a_batch_without_annotation_takes_nothing_away(factory, settings):
+    """Neither in training, nor from a loaded component, nor from one whose exact weights are to be packed."""
+    loaded, exact = (blank(factory, **settings) for _ in range(2))
+    loaded.from_bytes(trained(factory, 2, **settings).to_bytes())
+    exact.get_pipe(factory).from_bytes(learnt(factory).get_pipe(factory).to_bytes())
+    for nlp in (trained(factory, 2, **settings), loaded, exact):
+        other = copy.deepcopy(nlp)
+        before, expected = weights(nlp, factory), annotations(nlp)
+        bare = [Example(doc(nlp, text), doc(nlp, text)) for text in ("Eat ham", "Tom")]
+        assert nlp.update(bare) == {factory: 0.0}
+        assert weights(nlp, factory) == before and annotations(nlp) == expected
+        for each in (nlp, other):
+            each.update(EXAMPLES[factory](each))
+        nlp.update(bare)
+        assert weights(nlp, factory) == weights(other, factory)
 
 
 @every

@@ -48,5 +48,10 @@ class BlockEpoch(NamedTuple):
 
 def block_epoch(moved: Any) -> BlockEpoch:
     """The message with the result of an epoch, a NamedTuple."""
-    vectors = [part.digest() for part in moved if isinstance(part, SparseVector)]
-    return BlockEpoch(moved, hashlib.sha256(b"".join(vectors)).digest())
+    vectors = vectors_of(moved).values()
+    return BlockEpoch(moved, hashlib.sha256(b"".join(vector.digest() for vector in vectors)).digest())
+
+
+def vectors_of(message: Any) -> dict[str, SparseVector]:
+    """The sparse vectors in a NamedTuple, by field."""
+    return {name: part for name, part in message._asdict().items() if isinstance(part, SparseVector)}

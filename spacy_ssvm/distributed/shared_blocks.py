@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers.sparse import SparseVector, sparse
+from ..solvers.sparse import SparseVector
 from .common_weights import Common
+from .messages import vectors_of
 
 Answers = Callable[[], list[Any]]
 """Waits for the results of all workers' methods, in the order of the workers; it may be called again."""
@@ -36,9 +37,9 @@ class SharedBlocks:
         """Whether a worker has failed, so that none is to be asked again."""
         self.n_bytes = 0
         """Bytes of the vectors sent, in both directions."""
+        self.in_use = np.zeros(0, np.int32)
+        """The weights that any block has sent so far, ascending: the driver's vectors have these only."""
         self._send = send
-        self._sum = np.zeros(weights.dimension)
-        """Zeros, to add up in."""
 
     def send(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
         """Let each worker call this method. arguments: of each block, after the component."""
@@ -64,32 +65,57 @@ class SharedBlocks:
         given = [()] * self.n_blocks if arguments is None else arguments
         return self.send("ask", [(method, *some) for some in given])()
 
-    def sum(self, parts: Sequence[SparseVector]) -> SparseVector:
-        """The sum of the blocks' vectors, in the order of the blocks."""
-        self.add(parts, self._sum)
-        total = sparse(self._sum)
-        self._sum[total.indices] = 0.0
-        return total
+    def entered(self, messages: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
+        """Messages of the blocks, in their order, whose weights are in use from now on.
 
-    def add(self, parts: Sequence[SparseVector], vector: np.ndarray) -> None:
-        """Add the blocks' vectors to one of all weights, float64 [d], in the order of the blocks."""
-        for block, part in enumerate(parts):
-            if len(part.indices):
-                self.weights.whole(block, part).add_to(vector)
-            self.n_bytes += part.nbytes
+        messages: NamedTuples with sparse vectors. Returns the same with vectors of the weights in use, and the new
+        place of each weight that was in use before, int64.
+        """
+        whole = [
+            message._replace(**{name: self.whole(block, part) for name, part in vectors_of(message).items()})
+            for block, message in enumerate(messages)
+        ]
+        return self.enter(whole)
+
+    def enter(self, messages: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
+        """The same of vectors of all weights."""
+        before = self.in_use
+        indices = [part.indices for message in messages for part in vectors_of(message).values()]
+        self.in_use = np.unique(np.concatenate([before, *indices])).astype(np.int32)
+
+        def placed(part: SparseVector) -> SparseVector:
+            return SparseVector(np.searchsorted(self.in_use, part.indices).astype(np.int32), part.values)
+
+        found = [
+            message._replace(**{name: placed(part) for name, part in vectors_of(message).items()})
+            for message in messages
+        ]
+        return found, np.searchsorted(self.in_use, before)
+
+    def whole(self, block: int, part: SparseVector) -> SparseVector:
+        """A block's vector among all weights."""
+        self.n_bytes += part.nbytes
+        return self.weights.whole(block, part) if len(part.indices) else part
+
+    def of_all(self, vector: SparseVector) -> SparseVector:
+        """A vector of the weights in use among all weights."""
+        return SparseVector(self.in_use[vector.indices], vector.values)
+
+    def dense(self, vector: np.ndarray) -> np.ndarray:
+        """A vector of the weights in use, float64, among all weights, float64 [d]."""
+        found = np.zeros(self.weights.dimension)
+        found[self.in_use] = vector
+        return found
 
     def placed(self, block: int, part: SparseVector) -> np.ndarray:
         """A block's vector among all weights, float64 [d]."""
-        self.n_bytes += part.nbytes
-        return self.weights.whole(block, part).dense(self.weights.dimension)
+        return self.whole(block, part).dense(self.weights.dimension)
 
-    def joined(self, parts: Sequence[SparseVector]) -> np.ndarray:
-        """The vector of all weights, float64 [d], of which each block has its part."""
-        vector = np.zeros(self.weights.dimension)
-        for block, part in enumerate(parts):
-            whole = self.weights.whole(block, part)
-            vector[whole.indices] = whole.values
-        return vector
+    def joined(self, parts: Sequence[SparseVector]) -> SparseVector:
+        """The vector of all weights of which each block has its part."""
+        whole = [self.weights.whole(block, part) for block, part in enumerate(parts)]
+        indices, first = np.unique(np.concatenate([part.indices for part in whole]), return_index=True)
+        return SparseVector(indices, np.concatenate([part.values for part in whole])[first])
 
     def parts(self, vector: SparseVector) -> list[SparseVector]:
         """Each block's part of a vector of all weights."""

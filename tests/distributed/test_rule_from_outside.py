@@ -61,12 +61,9 @@ class WorstSteps(CommonSteps):
     def moved(self, found, step):
         worst = int(np.argmax([message.loss for message in found]))
         self.chosen.append(worst)
-        change = self.blocks.weights.whole(worst, found[worst].direction)
+        change = found[worst].direction
         change.add_to(self.common)
         return step._replace(change=change), Progress(sum(message.loss for message in found), None, None, None)
-
-    def weights(self):
-        return self.common
 
 
 class Ended(BaseException):

@@ -151,6 +151,11 @@ def received(message):
     return message
 
 
+def whole_sum(blocks, parts):
+    """The sum of the blocks' vectors among all weights."""
+    return sum(blocks.whole(block, part).dense(blocks.weights.dimension) for block, part in enumerate(parts))
+
+
 def update(training):
     return training.update(None)
 
@@ -193,12 +198,12 @@ def test_dual_is_that_of_the_planes(parameters, void, monkeypatch):
         update(training)
         rule.step()
         found = [worker.block.dual_sum() for worker in workers]
-        linear, squares = np.sum([sums for _, sums in found], axis=0)
+        linear, squares = sum(part.linear for part in found), sum(part.squares for part in found)
         assert training.figures.dual == pytest.approx(objective.dual(training.weights(), linear, squares))
-        point = rule.blocks.sum([part for part, _ in found]).dense(len(training.weights()))
-        np.testing.assert_allclose(rule._point, point, atol=1e-5)
-        ahead = rule.blocks.sum([sparse(worker.block.learner.dual_point()) for worker in workers])
-        np.testing.assert_allclose(rule.common, ahead.dense(len(point)), atol=1e-5)
+        point = whole_sum(rule.blocks, [part.vector for part in found])
+        np.testing.assert_allclose(rule.blocks.dense(rule.point), point, atol=1e-5)
+        ahead = whole_sum(rule.blocks, [sparse(worker.block.learner.dual_point()) for worker in workers])
+        np.testing.assert_allclose(rule.blocks.dense(rule.common), ahead, atol=1e-5)
         duals.append(training.figures.dual)
         # Momentum may go too far, and then begins anew; without momentum the dual rises.
         if len(duals) > 1 and not void and duals[-1] < duals[-2] * (1.0 - 1e-6):
@@ -304,7 +309,7 @@ def test_all_blocks_have_the_common_weights():
     for _ in range(3):
         update(training)
     for block, worker in enumerate(workers):
-        part = training.rule.blocks.weights.part(block, sparse(training.rule.common))
+        part = training.blocks.weights.part(block, training.blocks.of_all(sparse(training.rule.common)))
         assert np.array_equal(worker.block.common, part.dense(len(worker.block.common)))
 
 
@@ -349,7 +354,7 @@ def test_one_mixed_block_in_one_epoch_is_the_solver_itself(parameters):
     update(training)
     block = MixedBlock(parameters, workers[0].block.problem, workers[0].block.parts)
     moved = block.epoch(np.random.default_rng([0, 0, 0]), NoSettings(), np.zeros(0, np.int64))
-    mean = training.rule.blocks.weights.part(0, sparse(training.weights())).dense(block.problem.dimension)
+    mean = training.blocks.weights.part(0, sparse(training.weights())).dense(block.problem.dimension)
     np.testing.assert_allclose(mean, moved.mean.dense(block.problem.dimension), atol=1e-12)
 
 
@@ -392,7 +397,7 @@ def test_one_block_of_descent_is_the_solver_itself(parameters):
     for number in range(5):
         update(training)
         progress = run_epoch(learner, np.random.default_rng([0, number, 0]))
-        w = training.rule.blocks.weights.part(0, sparse(training.weights())).dense(problem.dimension)
+        w = training.blocks.weights.part(0, sparse(training.weights())).dense(problem.dimension)
         np.testing.assert_allclose(w, learner.prediction_weights(), rtol=1e-9, atol=1e-12)
         assert training.figures.primal == pytest.approx(progress.primal, rel=1e-9)
 

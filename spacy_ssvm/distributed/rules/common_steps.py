@@ -1,12 +1,13 @@
 """Epochs of all blocks from a common vector, then one common step."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...solvers.learner import Certificate, Progress
-from ...solvers.sparse import ZERO, SparseVector
+from ...solvers.sparse import ZERO, SparseVector, sparse
 from ...solvers.state import plain
 from ..messages import BlockEpoch
 from ..shared_blocks import Answers, SharedBlocks
@@ -26,16 +27,33 @@ class Step(NamedTuple):
     with_momentum: bool = False
 
 
+def total(parts: Sequence[SparseVector], size: int) -> SparseVector:
+    """The sum of vectors of `size` weights, in their order."""
+    added = np.zeros(size)
+    for part in parts:
+        part.add_to(added)
+    return sparse(added)
+
+
+class _Message(NamedTuple):
+    vector: SparseVector
+
+
 class CommonSteps(ABC):
-    """An epoch of each block from the common vector, float64 [d], then one step of all: a driver half.
+    """An epoch of each block from the common vector, then one step of all: a driver half.
+
+    Its vectors, float64, have the weights in use only, in the order of all weights; they grow as blocks use more.
 
     pace: the settings of the first epoch, a NamedTuple of numbers.
     """
 
+    VECTORS: ClassVar[tuple[str, ...]] = ("common",)
+    """The names of its vectors."""
+
     def __init__(self, parameters: Any, blocks: SharedBlocks, pace: Any = NO_SETTINGS) -> None:
         self.parameters = parameters
         self.blocks = blocks
-        self.common = np.zeros(blocks.weights.dimension)
+        self.common = np.zeros(0)
         self._pace = pace
         """Settings of the next epoch."""
         self._step = Step(0, self._pace, [])
@@ -59,7 +77,8 @@ class CommonSteps(ABC):
         found: list[BlockEpoch] = self._begun()
         self._begun = None
         step = Step(number, self._pace, [epoch.digest for epoch in found])
-        self._step, progress = self.moved([epoch.moved for epoch in found], step)
+        step, progress = self.moved(self.entered([epoch.moved for epoch in found]), step)
+        self._step = step._replace(change=self.blocks.of_all(step.change))
         self._is_due = True
         return progress
 
@@ -84,16 +103,36 @@ class CommonSteps(ABC):
         parts = zip(self._settings(number, pace), digests, self.blocks.parts(change))
         return [(*settings, digest, eta, part, with_momentum) for settings, digest, part in parts]
 
+    def entered(self, messages: Sequence[Any]) -> list[Any]:
+        """Messages of the blocks, NamedTuples, with vectors of the weights in use, to which theirs are added."""
+        found, places = self.blocks.entered(messages)
+        self._grow(places)
+        return found
+
+    def _grow(self, places: np.ndarray) -> None:
+        """Move the vectors to these places among the weights in use, int64."""
+        for name in self.VECTORS:
+            vector = np.zeros(len(self.blocks.in_use))
+            vector[places] = getattr(self, name)
+            setattr(self, name, vector)
+
+    def set_vector(self, name: str, whole: SparseVector) -> None:
+        """Set one of the vectors to a vector of all weights."""
+        (found,), places = self.blocks.enter([_Message(whole)])
+        self._grow(places)
+        setattr(self, name, found.vector.dense(len(self.blocks.in_use)))
+
     @abstractmethod
     def moved(self, found: list[Any], step: Step) -> tuple[Step, Progress]:
         """Move the common vector, given what the blocks have moved.
 
-        Returns the step with its length and change, and figures of the epoch.
+        found: what each block has returned, with vectors of the weights in use. Returns the step with its length and
+        change, and figures of the epoch.
         """
 
-    @abstractmethod
     def weights(self) -> np.ndarray:
-        """The weights to predict with, float64 [d]."""
+        """The weights to predict with, float64 [d]: the common vector by default."""
+        return self.blocks.dense(self.common)
 
     def certificate(self) -> Certificate | None:
         """Primal and dual at w; None where the rule has no certificate."""
@@ -111,7 +150,7 @@ class CommonSteps(ABC):
         self._step, self._is_due = Step(**{**step, **parts}), True
         self.step()
         self.wait()
-        self.common = self.blocks.joined(self.blocks.ask("common_vector"))
+        self.set_vector("common", self.blocks.joined(self.blocks.ask("common_vector")))
 
     def _settings(self, number: int, pace: Any) -> list[tuple[Any, ...]]:
         """The number, the seed and the settings of each block's epoch, whichever worker runs it."""

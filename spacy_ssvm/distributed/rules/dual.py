@@ -24,7 +24,7 @@ from ...solvers.sparse import ZERO, SparseVector, difference, sparse
 from ...solvers.state import plain
 from ...solvers.working_set import NO_PLANE, count, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
 from ..shared_blocks import SharedBlocks
-from .common_steps import CommonSteps, Step
+from .common_steps import CommonSteps, Step, total
 from .rule import LearningBlock, Parts
 
 
@@ -272,12 +272,20 @@ class DualBlock(LearningBlock):
         if len(self._previous) != len(self.learner.planes.alpha):
             raise ValueError("a block's state has other planes with momentum than without")
 
-    def dual_sum(self) -> tuple[SparseVector, tuple[float, float]]:
-        """Σ α ΔΦ after the last step without momentum, over the block's planes, and its Σ αΔ and Σ_i A_i²."""
+    def dual_sum(self) -> "DualSum":
+        """The sums over the block's planes after the last step, without momentum."""
         planes = self.learner.planes._replace(alpha=self._of_all(self._previous))
         s = np.zeros(self.problem.dimension)
         weighted_sum(planes, s)
-        return sparse(s), dual_sums(planes)
+        return DualSum(sparse(s), *dual_sums(planes))
+
+
+class DualSum(NamedTuple):
+    """Σ α ΔΦ over a block's planes, and its Σ αΔ and Σ_i A_i²."""
+
+    vector: SparseVector
+    linear: float
+    squares: float
 
 
 class MeanBlock(DualBlock):
@@ -304,6 +312,7 @@ class DualSteps(CommonSteps):
     objective most, and the factor is the mean of 1, where other blocks do nothing, and K, where they do the same.
     """
 
+    VECTORS = "common", "point"
     has_momentum: ClassVar[bool] = True
     """Whether α of one epoch and α of the one before are those of the same planes."""
 
@@ -312,37 +321,37 @@ class DualSteps(CommonSteps):
         self._objective = dual_objective(parameters)
         self._has_momentum = self.has_momentum and blocks.n_blocks > 1
         self._pace = DualSettings(blocks.n_blocks if self._has_momentum else (1.0 + blocks.n_blocks) / 2.0)
-        self._point = np.zeros_like(self.common)
-        """The dual point of the weights: the common vector without momentum, float64 [d]."""
-        self._after = np.zeros_like(self.common)
-        """Where momentum goes, float64 [d]; of no more use after an epoch."""
+        self.point = np.zeros(0)
+        """The dual point of the weights: the common vector without momentum."""
         self._dual = -np.inf
         """The dual objective after the last epoch."""
         self._time = 1.0
         """Nesterov's t, from which momentum follows."""
 
     def moved(self, found: list[DualEpoch], step: Step) -> tuple[Step, Progress]:
-        parts, objective, point = [message.sums for message in found], self._objective, self._point
+        parts, objective, point = [message.sums for message in found], self._objective, self.point
         sums = {name: math.fsum(getattr(part, name) for part in parts) for name in SUMMED}
         point[:] = self.common
-        self.blocks.add([message.removed for message in found], point)
-        primal = objective.primal(self.weights(), sums["loss"], sums["squares"])
-        eta, directions = 1.0, [message.direction for message in found]
+        for message in found:
+            message.removed.add_to(point)
+        primal = objective.primal(self._weights(), sums["loss"], sums["squares"])
+        eta = 1.0
         if self._has_momentum:
-            self.blocks.add(directions, point)
+            for message in found:
+                message.direction.add_to(point)
         else:
-            direction = self.blocks.sum(directions)
+            direction = total([message.direction for message in found], len(point))
             along = sums["linear"], sums["products"], sums["curvature"]
             eta = objective.best_step(point, direction, *along, min(part.max_step for part in parts))
             direction.add_to(point, eta)
         linear = sums["linear_before"] + eta * sums["linear"]
         squares = sums["squares_before"] + 2.0 * eta * sums["products"] + eta * eta * sums["curvature"]
-        dual = objective.dual(self.weights(), linear, squares)
+        dual = objective.dual(self._weights(), linear, squares)
         after, with_momentum = point, self._has_momentum and dual >= self._dual
         if with_momentum:
-            after = self._after
-            after[:] = point
-            self.blocks.add([message.ahead for message in found], after)
+            after = point.copy()
+            for message in found:
+                message.ahead.add_to(after)
         if self._has_momentum:
             self._time = _next_time(self._time if with_momentum else 1.0)
             self._pace = self._pace._replace(momentum=(self._time - 1.0) / _next_time(self._time))
@@ -354,15 +363,24 @@ class DualSteps(CommonSteps):
         return step._replace(eta=eta, change=change, with_momentum=with_momentum), progress
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "time": self._time, "dual": self._dual, "point": plain(sparse(self._point))}
+        return {
+            **super().state(),
+            "time": self._time,
+            "dual": self._dual,
+            "point": plain(self.blocks.of_all(sparse(self.point))),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
         self._time, self._dual = state["time"], state["dual"]
-        self._point = SparseVector(**state["point"]).dense(len(self.common))
+        self.set_vector("point", SparseVector(**state["point"]))
 
     def weights(self) -> np.ndarray:
-        return self._objective.penalty.weights(self._point)
+        return self.blocks.dense(self._weights())
+
+    def _weights(self) -> np.ndarray:
+        """The weights in use, float64."""
+        return self._objective.penalty.weights(self.point)
 
     def certificate(self) -> Certificate | None:
         """At w as summed up from all planes.
@@ -373,11 +391,12 @@ class DualSteps(CommonSteps):
             return None
         self.step()
         self.wait()
-        found = self.blocks.ask("dual_sum")
+        found: list[DualSum] = self.entered(self.blocks.ask("dual_sum"))
         point = np.zeros_like(self.common)
-        self.blocks.add([part for part, _ in found], point)
-        linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))
-        change = difference(point, self.common)
+        for part in found:
+            part.vector.add_to(point)
+        linear, squares = math.fsum(part.linear for part in found), math.fsum(part.squares for part in found)
+        change = self.blocks.of_all(difference(point, self.common))
         slacks = self.blocks.ask("slacks", [(part,) for part in self.blocks.parts(change)])
         w = self._objective.penalty.weights(point)
         totals = [math.fsum(part[k] for part in slacks) for k in range(2)]

@@ -13,7 +13,7 @@ from ...solvers.sparse import SparseVector, difference, sparse
 from ...solvers.state import plain
 from ...solvers.vectors import squared_distance
 from ..shared_blocks import SharedBlocks
-from .common_steps import CommonSteps, Step
+from .common_steps import CommonSteps, Step, total
 from .rule import LearningBlock, NoSettings
 
 
@@ -50,36 +50,37 @@ class Mixing(CommonSteps):
 
     def direction(self, found: list[Any]) -> SparseVector:
         """Where the blocks have moved w, summed up."""
-        return self.blocks.sum([message.direction for message in found])
-
-    def weights(self) -> np.ndarray:
-        return self.common
+        return total([message.direction for message in found], len(self.common))
 
 
 class AveragedMixing(Mixing):
     """For averaged solvers: w is the mean over all epochs, too."""
 
+    VECTORS = "common", "means"
+
     def __init__(self, parameters: Parameters, blocks: SharedBlocks, n_parts: int) -> None:
         super().__init__(parameters, blocks)
-        self._means = np.zeros_like(self.common)
+        self.means = np.zeros(0)
         """The sum of the means of w over each epoch."""
         self._epochs = 0
 
     def moved(self, found: list[MixedEpoch], step: Step) -> tuple[Step, Progress]:
-        self._means += self.common
-        self.blocks.sum([message.mean for message in found]).add_to(self._means, 1.0 / self.blocks.n_blocks)
+        self.means += self.common
+        mean = total([message.mean for message in found], len(self.means))
+        mean.add_to(self.means, 1.0 / self.blocks.n_blocks)
         self._epochs += 1
         return super().moved(found, step)
 
     def weights(self) -> np.ndarray:
-        return self._means / max(self._epochs, 1)
+        return self.blocks.dense(self.means / max(self._epochs, 1))
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "means": plain(sparse(self._means)), "epochs": self._epochs}
+        return {**super().state(), "means": plain(self.blocks.of_all(sparse(self.means))), "epochs": self._epochs}
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
-        self._means, self._epochs = SparseVector(**state["means"]).dense(len(self.common)), state["epochs"]
+        self.set_vector("means", SparseVector(**state["means"]))
+        self._epochs = state["epochs"]
 
 
 class DescentSettings(NamedTuple):

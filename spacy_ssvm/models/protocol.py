@@ -260,9 +260,10 @@ class ScoringPredictor(Predictor, Protocol):
 class Start(NamedTuple):
     """The start of training: from zero by default.
 
-    weights: `Weights` to start from. only_present: whether the weights of features that no Doc has stay as they are, so
-    that the data set may leave them out. first_pass: for training from zero, as `training.first_pass` has learnt it.
-    state: `DataSet.state`, if the saved training goes on; then the solver has the vector.
+    weights: `Weights` to start from. only_present: whether they are corrected: the weights of features that no Doc has
+    stay as they are, so that the data set may leave them out, and no Doc is cut, as none is in prediction. first_pass:
+    for training from zero, as `training.first_pass` has learnt it. state: `DataSet.state`, if the saved training goes
+    on; then the solver has the vector.
     """
 
     weights: Any = None

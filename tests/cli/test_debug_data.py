@@ -127,6 +127,19 @@ def test_documents_that_the_reader_leaves_out(check):
     assert not check(train, [document(["new"])], max_length=4)
 
 
+def test_documents_without_boundaries(check):
+    """They are named; if they are in one corpus only, there is a warning."""
+    words = ["word"] * documents.BOUNDLESS
+    long, other = document(words), document([*words, "end"])
+    of_sentences = document(words, sent_starts=[k % 20 == 0 for k in range(len(words))])
+    issues = check([long, document()], [other])
+    assert those(issues, "without a sentence boundary") == [("info", "train", 1), ("info", "dev", 1)]
+    assert issues[0].where == ("example 0: 'word word word word word …' (200 tokens)",)
+    assert not those(issues, "of another kind") and not check([document()], [of_sentences])
+    for train, dev in ([long], [document(OTHER)]), ([document()], [long]), ([of_sentences], [other]):
+        assert those(check(train, dev), "of another kind") == [("warning", "dev", 1)]
+
+
 @pytest.mark.parametrize(("component", "attribute"), [("ssvm_tagger", "tags"), ("ssvm_parser", "deps")])
 def test_labels(check, component, attribute):
     def docs(*labels):

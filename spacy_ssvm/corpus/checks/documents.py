@@ -12,6 +12,9 @@ from ...wording import counted
 from ..reader import same_tokens
 from .corpora import CorpusData, Issue, example_name, issues, place, whole
 
+BOUNDLESS = 200
+"""The number of tokens without a sentence boundary that is far above that of a sentence."""
+
 RARE = 20
 """The number of occurrences below which a label counts as rare."""
 
@@ -101,11 +104,12 @@ def check(train: CorpusData, dev: CorpusData) -> list[Issue]:
         all_issues += (
             _unread(corpus)
             + _too_long(corpus)
+            + _boundless(corpus)
             + _duplicates(corpus)
             + (_misaligned(corpus) or _retokenised(corpus))
             + _untagged(corpus)
         )
-    return all_issues + _overlap(train, dev)
+    return all_issues + _of_another_kind(train, dev) + _overlap(train, dev)
 
 
 def _unread(corpus: CorpusData) -> list[Issue]:
@@ -134,6 +138,44 @@ def _too_long(corpus: CorpusData) -> list[Issue]:
         left_out,
         "raise max_length, set it to 0, or annotate sentences",
     )
+
+
+def _boundless(corpus: CorpusData) -> list[Issue]:
+    """Examples that are far longer than a sentence."""
+    where = [
+        f"{whole(example_name(number), example.reference)} ({_longest_piece(example.reference):,} tokens)"
+        for number, example in enumerate(corpus.examples)
+        if _longest_piece(example.reference) >= BOUNDLESS
+    ]
+    return issues(
+        "info",
+        corpus.name,
+        f"examples with {BOUNDLESS} tokens or more without a sentence boundary",
+        where,
+        "taggers and recognisers learn from pieces of them, a parser cuts them: set boundaries where there are any "
+        "(a file for spacy convert has empty lines between sentences, without a tab or a space)",
+        len(corpus.examples),
+    )
+
+
+def _of_another_kind(train: CorpusData, dev: CorpusData) -> list[Issue]:
+    """Sentences in one corpus, documents without boundaries in the other one, by the share of tokens."""
+    shares = [_share_of_boundless(corpus) for corpus in (train, dev)]
+    if not train.examples or not dev.examples or (shares[0] > 0.5) == (shares[1] > 0.5):
+        return []
+    kinds = " and ".join(
+        f"{100 * share:.0f} % of the tokens of {corpus.name}" for share, corpus in zip(shares, (train, dev))
+    )
+    what = f"examples of another kind than those of {train.name}: {kinds} are in documents without sentence boundaries"
+    remedy = "a model is two to eight points worse on the other kind: train on documents as they come in use"
+    return [Issue("warning", dev.name, what, len(dev.examples), (), remedy)]
+
+
+def _share_of_boundless(corpus: CorpusData) -> float:
+    """The share of a corpus's tokens that is in examples that are far longer than a sentence."""
+    references = [example.reference for example in corpus.examples]
+    n_tokens = sum(len(doc) for doc in references if _longest_piece(doc) >= BOUNDLESS)
+    return n_tokens / max(1, sum(map(len, references)))
 
 
 def _longest_piece(doc: Doc) -> int:

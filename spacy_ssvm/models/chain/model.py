@@ -97,10 +97,10 @@ class ChainModel:
             table, earlier = empty_table(weights.hash_bits), earlier._replace(seen=weights.seen)
         elif start.only_present:
             table, earlier = empty_table(None), earlier._replace(weights=weights)
-            return self._data_set(table, earlier, labels), weights.transitions.ravel()
+            return self._data_set(table, earlier, labels, whole=True), weights.transitions.ravel()
         else:
             table = table_of(weights.keys, 0)
-        return self._data_set(table, earlier, labels), files.as_vector(weights)
+        return self._data_set(table, earlier, labels, whole=start.only_present), files.as_vector(weights)
 
     def _resumed(self, index: np.ndarray, *notes: np.ndarray) -> ChainSet:
         bits = self._hash_bits
@@ -150,11 +150,13 @@ class ChainModel:
         earlier: StartWeights | None = None,
         seen_labels: SeenLabels | None = None,
         in_use: tuple[np.ndarray, np.ndarray] | None = None,
+        whole: bool = False,
     ) -> ChainSet:
-        """in_use: pairs and transitions, as `by_use.split` returns them; None for weights by row."""
+        """in_use: pairs and transitions, as `by_use.split` returns them; None for weights by row. whole: as in
+        `Division`."""
         rows = FeatureRows(self.extractor.program, table, len(self.labels), earlier)
         constraints, of_tokens = self.space.kinds.constraints(), self.space.of_tokens
-        division = Division(of_tokens, self.space.kinds.outside)
+        division = Division(of_tokens, self.space.kinds.outside, whole)
         by_use = None if in_use is None else WeightsByUse.resumed(*in_use, len(rows), constraints, of_tokens)
         return ChainSet(rows, constraints, seen_labels, division, by_use)
 

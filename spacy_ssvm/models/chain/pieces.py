@@ -45,7 +45,7 @@ class Division:
             return np.zeros(0, np.int64)
         is_free = np.ones(len(labels), np.bool_) if self.outside is None else labels == self.outside
         for doc in long:
-            for first, run in wrong[doc]:
+            for first, run in wrong[int(doc)]:
                 is_free[starts[doc] + first : starts[doc] + first + len(run)] = False
         places = 1 + np.flatnonzero(is_free[1:] & is_free[:-1])
         cuts = []

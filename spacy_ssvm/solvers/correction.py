@@ -45,7 +45,7 @@ class CorrectionLearner(Learner):
 
     ŷ is decoded with its loss. An example that is predicted correctly, by `Corrections.margin`, changes nothing.
 
-    Examples with new labels are a problem of their own: ½(w − w₀)ᵀD′⁻¹(w − w₀) + C Σ ξ_i², D′_f = D_f^(1/8), where w₀
+    Examples with new labels are a problem of their own: ½(w − w₀)ᵀD′⁻¹(w − w₀) + C Σ ξ_i², D′_f = D_f^(1/16), where w₀
     has all that is learnt otherwise. It is solved by dual coordinate descent, as by `dcd`: w = w₀ + Σ α D′ΔΦ.
     """
 
@@ -79,19 +79,15 @@ class CorrectionLearner(Learner):
         return NO_RATES if given is None else given
 
     def _learn_new(self, examples: np.ndarray) -> None:
-        """Visit examples with new labels; those that are still wrong are visited again."""
-        self._remember(examples.tolist())
+        """Visit examples with new labels, and remember them; those that are still wrong are visited again."""
+        wrong = examples
         for visit in range(self.parameters.max_updates):
-            if visit > 0:
-                examples = examples[losses(self.problem, self.w, examples) > 0]
-            if not len(examples):
-                return
-            suffered = visit_each(_learn, self.problem, self.planes, examples, self.w, self._rates)
-            if visit == 0:
-                self.loss += suffered.sum
-
-    def _remember(self, examples: list[int]) -> None:
-        for example in examples:
+            if not len(wrong):
+                break
+            suffered = visit_each(_learn, self.problem, self.planes, wrong, self.w, self._rates)
+            self.loss += suffered.sum if visit == 0 else 0.0
+            wrong = wrong[losses(self.problem, self.w, wrong) > 0]
+        for example in examples.tolist():
             self._remembered.pop(example, None)
             self._remembered[example] = None
         oldest = list(self._remembered)[: -self.parameters.max_remembered]
@@ -137,8 +133,8 @@ def _rate(rates, index):
 
 @kernel
 def _rate_for_new(rates, index):
-    """The rate to the power of 1/8: with it, frequent features can tell a new label from others."""
-    return np.sqrt(np.sqrt(np.sqrt(_rate(rates, index))))
+    """The rate to the power of 1/16: with it, frequent features can tell a new label from others."""
+    return np.sqrt(np.sqrt(np.sqrt(np.sqrt(_rate(rates, index)))))
 
 
 @kernel

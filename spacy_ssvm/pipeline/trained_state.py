@@ -47,7 +47,8 @@ class TrainedState:
     none. gets_parts: whether batches come in parts, as in `Trainer`. has_begun: whether training goes on, from zero or
     from a saved state: weights without one are corrected, unless the settings say otherwise. awaits_update: whether no
     `update` has come yet. start: the arrays of the model from which training has started, if it was loaded. weights:
-    those in the model, if they have been read from there.
+    those in the model, if they have been read from there. new_labels: those that the weights did not know when they
+    were loaded.
     """
 
     model: Model
@@ -65,6 +66,7 @@ class TrainedState:
     awaits_update: bool = True
     start: Mapping[str, np.ndarray] | None = None
     weights: Any = None
+    new_labels: tuple[str, ...] = ()
 
     @classmethod
     def untrained(
@@ -155,9 +157,19 @@ class TrainedState:
         if self.settings.corrections and not has_begun:
             solver = Correction(seed=solver.seed)
         first_pass = None if has_weights else learnt_first_pass(self.structured, batches, solver.seed or 0)
-        data, vector = self.structured.data_set(Start(weights, solver.keeps_absent_rows, first_pass))
-        training = self._training(solver, data, vector)
-        return replace(self, training=training, saved_state=None, has_begun=has_begun, start=start, weights=None)
+        new = tuple(dict.fromkeys((*self.new_labels, *self.codec.unlearnt)))
+        to_learn = new if isinstance(solver, Correction) else ()
+        begun = Start(weights, solver.keeps_absent_rows, first_pass, new_labels=to_learn)
+        data, vector = self.structured.data_set(begun)
+        return replace(
+            self,
+            training=self._training(solver, data, vector),
+            saved_state=None,
+            has_begun=has_begun,
+            start=start,
+            weights=None,
+            new_labels=new,
+        )
 
     def data_set(self, batches: Sequence[Batch], seed: int) -> DataSet:
         """A data set, still without Docs, for these batches, with the first pass that is learnt from them."""
@@ -246,7 +258,14 @@ class TrainedState:
         if self.are_any():
             self._put(structured, self._present(), EXACT)
         return replace(
-            self, codec=codec, structured=structured, training=None, saved_state=None, start=None, weights=None
+            self,
+            codec=codec,
+            structured=structured,
+            training=None,
+            saved_state=None,
+            start=None,
+            weights=None,
+            new_labels=(*self.new_labels, *labels),
         )
 
     def has_state(self) -> bool:

@@ -73,14 +73,14 @@ class Corrections(NamedTuple):
     rates: learning rates of the weights; None where all are 1.
     initial: (first) → float [d − first], what the weights from number `first` on were before any correction; None where
         that is 0.
-    with_margin: whether corrections learn from an example that is right, too, until it is so by a margin of its loss.
+    have_new_labels: bool [n], the examples of which gold has a label that is new; None where there are none.
     margin: by what part of their loss other structures must be behind for an example to be right; above 0 where the
         weights are rounded to predict with.
     """
 
     rates: Rates | None = None
     initial: Callable[[int], np.ndarray] | None = None
-    with_margin: bool = False
+    have_new_labels: np.ndarray | None = None
     margin: float = 0.0
 
 

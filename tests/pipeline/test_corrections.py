@@ -8,7 +8,7 @@ from spacy.training import Example
 from spacy_ssvm.models.chain.completion import new_labels_ruled_out
 from spacy_ssvm.models.chain.data import dimension
 from spacy_ssvm.models.chain.weights import split
-from spacy_ssvm.models.frequency import NEW_LABEL_POWER, exponents, rates
+from spacy_ssvm.models.frequency import NEW_LABEL_COST, exponents, rates
 from spacy_ssvm.models.packing import unpack_numbers
 from spacy_ssvm.models.tree.data import n_rows
 from spacy_ssvm.solvers.correction import Correction
@@ -218,7 +218,7 @@ def test_what_a_correction_leaves_open_stays_as_the_loaded_model_predicts_it(fac
     assert found == [*predicted[:3], NEW_LABEL[factory]]
     assert annotations(nlp, [COMPONENTS[factory].corpus]) == before
     data = nlp.get_pipe(factory).trained.training.data
-    assert not data.is_incomplete() and (data.problem().data.costs > 0).all()
+    assert not data.is_incomplete() and (data.problem().data.costs == [1, 1, 1, NEW_LABEL_COST]).all()
 
 
 def test_a_completion_has_no_label_that_has_no_weight():
@@ -233,25 +233,48 @@ def test_a_completion_has_no_label_that_has_no_weight():
     assert np.array_equal(vector, before)
 
 
-def test_features_move_further_while_a_label_is_new():
-    nlp = learnt("ssvm_ner")
-    nlp.update([corrected(nlp, "ssvm_ner")], sgd=False)
-    old = nlp.get_pipe("ssvm_ner").trained.training.data.problem().corrections.rates.blocks.min()
-    nlp = learnt("ssvm_ner")
-    nlp.update([positive(nlp, "ssvm_ner")], sgd=False)
-    assert nlp.get_pipe("ssvm_ner").trained.training.data.problem().corrections.rates.blocks.min() == pytest.approx(
-        old**NEW_LABEL_POWER
-    )
+def have_new(nlp, factory: str) -> list[bool] | None:
+    """Which of the examples of its training have a new label; None where no label is new."""
+    found = nlp.get_pipe(factory).trained.training.data.problem().corrections.have_new_labels
+    return None if found is None else found.tolist()
 
 
 @pytest.mark.parametrize("factory", POSITIVE)
-def test_only_while_a_label_is_new_a_margin_is_required(factory):
+def test_only_examples_of_new_labels_are_more_than_corrections(factory):
     nlp = learnt(factory)
     nlp.update([corrected(nlp, factory)], sgd=False)
-    assert not nlp.get_pipe(factory).trained.training.data.problem().corrections.with_margin
+    assert have_new(nlp, factory) is None
+    nlp.update([corrected(nlp, factory), positive(nlp, factory)], sgd=False)
+    assert have_new(nlp, factory) == [False, True]
+    nlp = blank(factory).from_bytes(nlp.to_bytes())
+    nlp.update([positive(nlp, factory)], sgd=False)
+    assert have_new(nlp, factory) is None, "it is not new any more"
+
+
+@pytest.mark.parametrize("factory", POSITIVE)
+def test_a_label_stays_new_when_another_one_comes(factory):
     nlp = learnt(factory)
     nlp.update([positive(nlp, factory)], sgd=False)
-    assert nlp.get_pipe(factory).trained.training.data.problem().corrections.with_margin
+    another = {"ssvm_tagger": {"tags": ["SYM", "", "", ""]}, "ssvm_ner": {"ents": ["B-LAW", "", "", ""]}}[factory]
+    other = Example(Doc(nlp.vocab, words=WORDS[:]), Doc(nlp.vocab, words=WORDS, **another))
+    nlp.update([other, positive(nlp, factory)], sgd=False)
+    assert have_new(nlp, factory) == [True, True]
+
+
+def test_a_label_that_was_added_before_saving_is_new_until_it_is_learnt():
+    nlp = learnt("ssvm_tagger")
+    nlp.get_pipe("ssvm_tagger").add_label("INTJ")
+    nlp = blank("ssvm_tagger").from_bytes(nlp.to_bytes())
+    nlp.update([corrected(nlp, "ssvm_tagger"), positive(nlp, "ssvm_tagger")], sgd=False)
+    assert have_new(nlp, "ssvm_tagger") == [False, True]
+
+
+def test_a_new_edit_script_is_a_correction():
+    nlp = learnt("ssvm_lemmatizer")
+    reference = Doc(nlp.vocab, words=WORDS, lemmas=["the", "xyz", "see", "Ulm"])
+    nlp.update([Example(Doc(nlp.vocab, words=WORDS), reference)], sgd=False)
+    assert have_new(nlp, "ssvm_lemmatizer") is None
+    assert [token.lemma_ for token in nlp(Doc(nlp.vocab, words=WORDS))] == ["the", "xyz", "see", "Ulm"]
 
 
 def test_by_setting_the_solver_completes_before_each_epoch():

@@ -7,12 +7,13 @@ import pytest
 from scipy.optimize import minimize
 
 from spacy_ssvm import growth
-from spacy_ssvm.solvers.correction import TOLERANCE, Correction
+from spacy_ssvm.solvers.correction import TOLERANCE, C, Correction
 from spacy_ssvm.solvers.learner import run_epoch, start
 from spacy_ssvm.solvers.planes import find_plane, plane_buffer
 from spacy_ssvm.solvers.problem import Corrections, Rates
+from spacy_ssvm.solvers.working_set import NO_PLANE
 
-from ..problems import all_planes, halves, random_problem
+from ..problems import Planes, all_planes, halves, objective, optimum, random_problem
 
 PROBLEM = random_problem(4, n_examples=20, noise=0.0, real=True)
 D = PROBLEM.dimension
@@ -149,36 +150,62 @@ def test_memory_of_replaced_weights_is_released():
     assert len(growth._LENGTHS) <= 2 + before
 
 
-def test_with_a_margin_steps_go_on_until_no_structure_violates_it():
-    """For an example that is right; without a margin, such an example changes nothing."""
-    before = np.zeros(D)
-    learner = start(Correction(), PROBLEM, before)
-    for _ in range(50):
-        run_epoch(learner, np.random.default_rng(0))
-    right = learner.w.copy()
-    example = next(i for i in range(PROBLEM.n_examples) if _violation(right, i) > TOLERANCE)
-    learner.visit(np.array([example]))
-    assert np.array_equal(learner.w, right)
-    learner = start(Correction(max_updates=100), told(PROBLEM, with_margin=True, rates=single(rates())), right)
-    learner.visit(np.array([example]))
-    assert _violation(learner.w, example) <= TOLERANCE * plane_of(PROBLEM, example, learner.w, 1.0)[1]
-    reached = learner.w.copy()
-    learner.visit(np.array([example]))
-    assert np.array_equal(learner.w, reached)
+def new(problem, *examples: int, **known):
+    """The problem in which these examples have a label that is new, by default all."""
+    have_new = np.isin(np.arange(problem.n_examples), examples or np.arange(problem.n_examples))
+    return told(problem, have_new_labels=have_new, **known)
 
 
-def _violation(weights: np.ndarray, example: int) -> float:
-    difference, loss = plane_of(PROBLEM, example, weights, 1.0)
-    return float(loss - weights @ difference)
+def test_examples_with_new_labels_are_solved_together():
+    """By the optimum of ½(w − w₀)ᵀD⁻¹(w − w₀) + C Σ ξ², which SciPy finds from all planes."""
+    problem, metric = random_problem(4, n_examples=6, max_length=3, real=True), rates()
+    before, root = np.random.default_rng(0).normal(size=problem.dimension), metric ** (1 / 32)
+    learner = start(Correction(), new(problem, rates=single(metric)), before)
+    for epoch in range(300):
+        run_epoch(learner, np.random.default_rng(epoch))
+    planes = all_planes(problem)
+    scaled = Planes(planes.differences * root, planes.losses - planes.differences @ before, planes.examples)
+    least = objective(scaled, optimum(scaled, C, 2), C, 2)
+    found = objective(scaled, (learner.w - before) / root, C, 2)
+    assert least - 1e-6 <= found <= (1 + TOLERANCE) * least
+    assert not mistaken(problem, learner.w)
 
 
-def test_an_example_that_is_wrong_is_corrected_in_the_same_way_with_a_margin():
-    """So a single visit stays as safe as without."""
-    before = np.random.default_rng(0).normal(size=D)
-    example = np.array([mistaken(PROBLEM, before)[0]])
-    found = []
-    for with_margin in (False, True):
-        learner = start(Correction(), told(PROBLEM, with_margin=with_margin), before)
-        learner.visit(example)
-        found.append(learner.w.copy())
+def test_examples_without_new_labels_are_corrected_as_ever():
+    before, found = np.random.default_rng(0).normal(size=D), []
+    wrong = mistaken(PROBLEM, before)
+    for problem in (told(PROBLEM, rates=single(rates())), new(PROBLEM, wrong[0], rates=single(rates()))):
+        learner = start(Correction(), problem, before)
+        learner.visit(np.array(wrong[1:]))
+        found.append(learner.w)
     assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("forgets", ["most", "changed ones"])
+def test_what_is_forgotten_leaves_the_weights_as_they_are(forgets):
+    learner = start(Correction(max_remembered=4 if forgets == "most" else D), new(PROBLEM), np.zeros(D))
+    learner.visit(np.arange(12))
+    learner.visit(np.arange(3))
+    before = learner.w.copy()
+    if forgets == "most":
+        remembered = np.flatnonzero(learner.planes.head != NO_PLANE).tolist()
+        assert 0 < len(remembered) <= 4 and {0, 1, 2} >= set(remembered) - {*range(3, 12)}
+    else:
+        learner.change(learner.problem, np.arange(12))
+        assert (learner.planes.head == NO_PLANE).all()
+    learner.visit(np.arange(0))
+    assert np.array_equal(learner.w, before)
+
+
+def test_the_problem_of_new_labels_grows_and_shrinks():
+    """As where a training forgets its examples."""
+    part, whole = halves()
+    learner = start(Correction(), new(part), np.zeros(part.dimension))
+    run_epoch(learner, np.random.default_rng(0))
+    learner.change(new(whole))
+    run_epoch(learner, np.random.default_rng(0))
+    assert len(learner.planes.head) == whole.n_examples and len(learner.w) == whole.dimension
+    few = replace(new(part), dimension=whole.dimension)
+    learner.change(few, np.arange(whole.n_examples), subtracts=False)
+    run_epoch(learner, np.random.default_rng(0))
+    assert len(learner.planes.head) == part.n_examples

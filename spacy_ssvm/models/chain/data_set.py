@@ -50,7 +50,8 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         nothing, empty = np.zeros(1, np.int64), np.zeros(0, np.int32)
         none = make_chains(nothing, nothing, empty, empty, constraints)
         self._chains = Growing[Chains](LEVELS, extent, none)
-        self._gold = GoldLabels()
+        # The edit scripts of a lemmatizer are no labels that anybody gives examples for.
+        self._gold = GoldLabels(self.features.earlier.is_new & (not of_tokens))
         self._by_use = by_use
         self._problem: Problem | None = None
 
@@ -70,7 +71,7 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
             np.full(len(annotated), -1, np.int32),
             self._constraints,
             values[features],
-            encoded.costs[tokens],
+            self._gold.costs(gold, encoded.costs[tokens]),
             encoded.kinds[tokens],
         )
         project(chunk, annotated)
@@ -81,7 +82,7 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
             chunk = chunk._replace(starts=np.sort(np.append(starts, cuts)))
             wrong = runs_of_pieces(encoded.wrong, starts, chunk.starts)
         self._chains.add(chunk)
-        self._gold.add(annotated, wrong)
+        self._gold.add(chunk.starts, annotated, wrong)
         n_before, self.docs = self.docs.n_examples, self.docs.with_more(sizes)
         self._problem = None
         return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != gold))
@@ -115,10 +116,8 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         return self._problem
 
     def problem_by_row(self) -> Problem:
-        # Examples that are barely right teach a new label little. A margin is for those that return: one example
-        # that has only been seen once would spread the label to its other features.
         rows = self.features
-        corrections = Corrections(rows.rates(), self.initial, with_margin=rows.earlier.has_new_labels)
+        corrections = Corrections(rows.rates(), self.initial, self._gold.have_new)
         return chain_problem(self._chains.joined(), len(rows), corrections, self._chains.extent())
 
     def number_weights(self, by_use: bool) -> None:
@@ -159,7 +158,7 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         examples = None if docs is None else self.docs.examples(docs)
         if not for_good:
             return self._gold.complete(chains, examples, weights)
-        with new_labels_ruled_out(weights, self.features.earlier.is_new):
+        with new_labels_ruled_out(weights, self.features.earlier.is_unused):
             changed = self._gold.complete(chains, examples, weights)
         if self._gold.count_as_annotated(chains):
             self._chains.add_cost(1.0)

@@ -122,14 +122,11 @@ class FeatureRows:
         n_before, weights = len(self._rates_of_rows), self.earlier.weights
         more = self.earlier.seen[n_before:] if weights is None else seen_of(weights, self._keys[n_before:])
         assert more is not None
-        self._rates_of_rows = appended(self._rates_of_rows, self._rates_by(more))
+        self._rates_of_rows = appended(self._rates_of_rows, frequency.rates(more))
         return Rates(self._rates_of_transitions, self._rates_of_rows, np.array([self._n_labels]))
 
     @cached_property
     def _rates_of_transitions(self) -> np.ndarray:
         assert self.earlier.seen is not None
-        rate = self._rates_by(self.earlier.seen.max(initial=0, keepdims=True))
+        rate = frequency.rates(self.earlier.seen.max(initial=0, keepdims=True))
         return np.repeat(rate, self._n_labels**2)
-
-    def _rates_by(self, seen: np.ndarray) -> np.ndarray:
-        return frequency.rates(seen, frequency.NEW_LABEL_POWER if self.earlier.has_new_labels else 1.0)

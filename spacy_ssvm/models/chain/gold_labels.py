@@ -6,6 +6,7 @@ import numpy as np
 
 from ...features.ranges import elements, ranges_of
 from ...growth import appended
+from ..frequency import NEW_LABEL_COST
 from .completion import complete, complete_without
 from .data import Chains
 from .encoded import Runs
@@ -14,25 +15,43 @@ from .encoded import Runs
 class GoldLabels:
     """The gold labels of chains that are added in chunks.
 
-    annotated: int32 [T], within the constraints, -1 where unknown.
+    is_new: bool [L], the labels that corrections are to learn. annotated: int32 [T], within the constraints, -1 where
+    unknown. have_new: bool [n], the examples with a label that is new; None without such labels.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_new: np.ndarray) -> None:
+        self._is_new = is_new
         self.annotated = np.zeros(0, np.int32)
+        self.have_new = np.zeros(0, np.bool_) if is_new.any() else None
         self._wrong: list[Runs] = []
         """The runs of labels that each example is known not to have."""
         self._n_known = 0
         """The labels of so many of the first tokens are known."""
 
-    def add(self, annotated: np.ndarray, wrong: Sequence[Runs]) -> None:
-        """Append examples; annotated: int32, of their tokens. wrong: runs of labels that each of them does not have."""
+    def costs(self, gold: np.ndarray, costs: np.ndarray) -> np.ndarray:
+        """The costs of tokens, float64 [T], with these gold labels, int32, -1 where unknown: less where one is new."""
+        return costs * np.where(self._is_new_at(gold), NEW_LABEL_COST, 1.0)
+
+    def _is_new_at(self, gold: np.ndarray) -> np.ndarray:
+        """Whether each of these gold labels, int32 [T], is new, bool; −1 is not."""
+        return np.append(self._is_new, False)[gold]
+
+    def add(self, starts: np.ndarray, annotated: np.ndarray, wrong: Sequence[Runs]) -> None:
+        """Append examples; starts: int64 [n + 1], their first tokens. annotated: int32, of these. wrong: runs of labels
+        that each example does not have."""
         self.annotated = appended(self.annotated, annotated)
+        if self.have_new is not None:
+            have_new = np.zeros(len(starts) - 1, np.bool_)
+            have_new[ranges_of(starts, np.flatnonzero(self._is_new_at(annotated)))] = True
+            self.have_new = appended(self.have_new, have_new)
         self._wrong += wrong
 
     def keep(self, examples: np.ndarray, tokens: np.ndarray) -> None:
         """Keep these examples only, int64, in this order, with these tokens; their number stands for an empty one."""
         wrong = [*self._wrong, ()]
         self.annotated, self._wrong, self._n_known = self.annotated[tokens], [wrong[k] for k in examples], 0
+        if self.have_new is not None:
+            self.have_new = np.append(self.have_new, False)[examples]
 
     def is_incomplete(self) -> bool:
         """Whether a label is unknown."""

@@ -89,8 +89,8 @@ class ChainModel:
             learnt: LearntLabels | None = start.first_pass
             labels = None if learnt is None else SeenLabels(self._first_pass(learnt.weights), learnt.jackknifed)
             return self._data_set(empty_table(self._hash_bits), seen_labels=labels), None
-        is_new = ~files.has_weight(weights)
-        earlier = StartWeights(weights.seen, is_new, self._has_new_labels(is_new))
+        is_new = np.array([owner in start.new_labels for owner in self.space.owners.values()], np.bool_)
+        earlier = StartWeights(weights.seen, is_new, is_new | ~files.has_weight(weights))
         labels = self._seen_labels(weights.first_pass)
         if weights.hash_bits:
             weights = files.spread(weights)
@@ -167,12 +167,6 @@ class ChainModel:
     def _first_pass(self, weights: ChainWeights) -> LabelFirstPass:
         names = label_names(self.space)[: len(weights.transitions)]
         return LabelFirstPass(self.extractor, weights, names, self._vocab)
-
-    def _has_new_labels(self, is_new: np.ndarray) -> bool:
-        """Whether a label of the component has no weight: it was added since. is_new: of weight labels."""
-        owners = self.space.owners.values()
-        learnt = {owner for owner, new in zip(owners, is_new) if not new}
-        return any(owner not in learnt for owner in owners)
 
     @cached_property
     def _names(self) -> Any:

@@ -13,20 +13,20 @@ class StartWeights(NamedTuple):
     """The weights from which training starts, as far as a data set needs them.
 
     seen: as in `ChainWeights`, of the rows that the data set's table has from the start; None if unknown. is_new: bool
-    [L], the labels without any weight. has_new_labels: whether such a label is still to be learnt, although others have
-    been. weights: given if the table has no rows at the start and gets only those of its Docs; the weights of all other
-    rows stay as they are here.
+    [L], the labels that corrections are to learn. is_unused: bool [L], these and other labels without any weight.
+    weights: given if the table has no rows at the start and gets only those of its Docs; the weights of all other rows
+    stay as they are here.
     """
 
     seen: np.ndarray | None
     is_new: np.ndarray
-    has_new_labels: bool
+    is_unused: np.ndarray
     weights: ChainWeights | None = None
 
 
 def no_start_weights(n_labels: int, seen: np.ndarray | None = None) -> StartWeights:
     """Start weights of zero. seen: how often each row occurred, uint8 [R], or None."""
-    return StartWeights(seen, np.ones(n_labels, np.bool_), False)
+    return StartWeights(seen, np.zeros(n_labels, np.bool_), np.ones(n_labels, np.bool_))
 
 
 def seen_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray | None:

@@ -90,7 +90,7 @@ def private_reads() -> list[str]:
 
 
 def test_few_private_attributes_are_read_from_outside():
-    assert len(private_reads()) <= 21, private_reads()
+    assert len(private_reads()) <= 15, private_reads()
 
 
 def test_few_imports_are_inside_functions():

@@ -72,8 +72,12 @@ def report_command(
     docs = nlp.pipe(example.predicted.copy() for example in examples)
     annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
     for name, pipe in pipes.items():
-        mistakes = [pipe.codec.parts.mistakes(example) for example in annotated]
         page.heading(f"Mistakes of {name}")
+        parts = pipe.codec.parts
+        if parts is None:
+            page.text("Its annotation has no parts with names.")
+            continue
+        mistakes = [parts.mistakes(example) for example in annotated]
         if not any(mistakes):
             page.text("None.")
             continue

@@ -326,7 +326,8 @@ class BlockWorker:
         data, solver = found.data.with_shared(shared), self._pipe(component).solver
         changed = np.concatenate([data.add(batch) for batch in found.batches])
         with self._noting_warnings(component):
-            Warnings(component)(projections(found.learnt, self._names, data, changed))
+            names_of_parts = self._pipe(component).codec.parts
+            Warnings(component)(projections(found.learnt, self._names, data.docs, changed, names_of_parts))
         check_dimension(component, data.dimension())
         ends = np.searchsorted(found.learnt, self._ends)
         parts = [data.docs.examples(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]

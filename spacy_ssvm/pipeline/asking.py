@@ -19,7 +19,7 @@ from ..structures.contradiction import Contradiction
 from ..structures.scored import Listing
 from ..training.calibration import CalibrationExample
 from ..wording import token_name
-from .codec import Codec
+from .codec import Codec, named_parts
 from .complaints import Warnings, unset_annotation
 
 P = ParamSpec("P")
@@ -59,7 +59,7 @@ class Asking:
         """Read the Docs; returns a function that predicts their structures, in any thread."""
         self._check_annotation(docs)
         with self._naming(docs):
-            predict = self._predictor().prepared(docs)
+            predict = self._predictor()(docs)
 
         def named() -> Sequence[Any]:
             with self._naming(docs):
@@ -69,7 +69,7 @@ class Asking:
 
     def kbest(self, docs: Sequence[Doc], k: int) -> list[list[tuple[float, list[Any]]]]:
         """For each Doc its k best analyses, best first: their scores, and their parts as the codec names them."""
-        names, count = self._codec.parts, checked_count(self._codec.name, k)
+        names, count = named_parts(self._codec), checked_count(self._codec.name, k)
         found = [best_analyses(sequences, names, count) for sequences in self._sequences(docs)]
         return [[(score, [names.item(part) for part in parts]) for score, parts in analyses] for analyses in found]
 
@@ -78,7 +78,7 @@ class Asking:
     ) -> Iterator[ScoredParts]:
         """For each Doc the parts that score at least `min_score`, and their scores; listing: by default the codec's."""
         smallest = checked_min_score(self._codec.name, min_score, self._beta is not None)
-        names = self._codec.parts
+        names = named_parts(self._codec)
         listing = listing or names.listing
         return (scored_parts(sequences, names, listing, self._beta, smallest) for sequences in self._sequences(docs))
 
@@ -88,34 +88,36 @@ class Asking:
         Raises:
             ValueError: it is none.
         """
+        names = named_parts(self._codec)
         try:
-            part = self._codec.parts.from_query(of)
+            part = names.from_query(of)
             start, end = operator.index(part.start), operator.index(part.end)
             is_part = 0 <= start < end <= len(doc) and isinstance(part.label, str)
         except (TypeError, ValueError):
             is_part = False
         if not is_part or not 0 <= (start if part.head is None else part.head) < len(doc):
             raise ValueError(
-                f"[{self._codec.name}] explains {self._codec.parts.query_form}, in a Doc of {len(doc):,} tokens, not "
-                f"{of!r}"
+                f"[{self._codec.name}] explains {names.query_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
             )
         return part
 
     def explain(self, doc: Doc, part: NamedPart | None) -> Explanation:
         """Why these parts of a Doc are predicted, or this one is or is not."""
+        names = named_parts(self._codec)
         self._check_annotation([doc])
         with self._naming([doc]):
             sequences = self._scoring().explained(doc)
         try:
             words = [doc.vocab.strings[orth] for orth in doc.to_array(ORTH).tolist()]
-            return explain(words, sequences, self._codec.parts, part)
+            return explain(words, sequences, names, part)
         except ValueError as error:
             raise ValueError(f"[{self._codec.name}] {error}") from None
 
     def suggest(self, docs: Sequence[Doc]) -> Iterator[Suggestion]:
         """Rank Docs for annotation, the most useful first."""
         are_probabilities = self._beta is not None
-        smallest = SMALLEST_DOUBTFUL_PROBABILITY if are_probabilities else self._codec.parts.smallest_doubtful_margin
+        names = named_parts(self._codec)
+        smallest = SMALLEST_DOUBTFUL_PROBABILITY if are_probabilities else names.smallest_doubtful_margin
         texts, lengths = [], []
         for first in range(0, len(docs), SUGGESTED_TOGETHER):
             batch = docs[first : first + SUGGESTED_TOGETHER]
@@ -127,7 +129,7 @@ class Asking:
 
     def calibration_examples(self, docs: Sequence[Doc], examples: Sequence[Example]) -> list[CalibrationExample]:
         """The sequences of these Docs with their scores, and with the known gold annotation of their examples."""
-        parts, found = self._codec.parts, []
+        parts, found = named_parts(self._codec), []
         for example, sequences in zip(examples, self._sequences(docs)):
             starts = [sequence.first for sequence in sequences]
             known = parts.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))

@@ -95,12 +95,23 @@ class TrainedState:
         structured.settings = settings
         return replace(self, settings=settings, structured=structured)
 
-    @cached_property
+    @property
     def predictor(self) -> Predictor:
         """Predicts with the present weights as they will be saved."""
+        return self._predicting[1]
+
+    @property
+    def prediction_weights(self) -> Any:
+        """The weights of `predictor`, as they will be saved."""
+        return self._predicting[0]
+
+    @cached_property
+    def _predicting(self) -> tuple[Any, Predictor]:
+        """The present weights as they will be saved, and the predictor with these."""
         # The examples of the last update may be gone.
         release()
-        return self.structured.predictor(self._as_saved())
+        weights = self._as_saved()
+        return weights, self.structured.predictor(weights)
 
     def without_predictor(self) -> "TrainedState":
         """The state without a predictor, whose weights take memory while the solver learns, and are void afterwards."""
@@ -123,10 +134,7 @@ class TrainedState:
 
     def forget_types(self) -> None:
         """Drop all memory of word types, whose strings may be gone."""
-        if "predictor" in vars(self):
-            self.predictor.forget_types()
-        else:
-            self.structured.reader.forget_types()
+        self.structured.reader.forget_types()
 
     def checked(self) -> "TrainedState":
         """The state after a model was loaded; the model and its weights are checked.
@@ -155,7 +163,7 @@ class TrainedState:
         if self.settings.corrections and not has_begun:
             solver = Correction(seed=solver.seed)
         first_pass = None if has_weights else learnt_first_pass(self.structured, batches, solver.seed or 0)
-        data, vector = self.structured.data_set(Start(weights, solver.keeps_absent_rows, first_pass))
+        data, vector = self.structured.data_set(Start(weights, solver.corrects, first_pass))
         training = self._training(solver, data, vector)
         return replace(self, training=training, saved_state=None, has_begun=has_begun, start=start, weights=None)
 
@@ -213,8 +221,8 @@ class TrainedState:
     def with_record(self, record: TrainingRecord) -> "TrainedState":
         """The state with another record, and with the present predictor."""
         changed = replace(self, record=record)
-        if "predictor" in vars(self):
-            vars(changed)["predictor"] = self.predictor
+        if "_predicting" in vars(self):
+            vars(changed)["_predicting"] = self._predicting
         return changed
 
     def with_annotation_of(self, docs: Sequence[Doc]) -> "TrainedState":
@@ -286,7 +294,7 @@ class TrainedState:
             else:
                 weights = self._present()
                 # Scores that the predictor has stored are of no more use, as learning comes next.
-                vars(self).pop("predictor", None)
+                vars(self).pop("_predicting", None)
                 self._put(self.structured, weights, self.settings.packing)
             yield
 
@@ -317,8 +325,7 @@ class TrainedState:
         """The file from which the weights come; None for training from zero."""
         if self.training is None:
             return Saved(store.arrays_of(self.model), are_corrected=True)
-        are_corrected = isinstance(self.training.parameters, Correction)
-        return None if self.start is None else Saved(self.start, are_corrected)
+        return None if self.start is None else Saved(self.start, self.training.parameters.corrects)
 
     def _is_as_saved(self) -> bool:
         """Whether saving changes no weight."""
@@ -344,8 +351,8 @@ class TrainedState:
 
     def _present(self) -> Any:
         """The weights as they are learnt."""
-        if "predictor" in vars(self) and self._is_as_saved():
-            return self.predictor.weights
+        if "_predicting" in vars(self) and self._is_as_saved():
+            return self._predicting[0]
         if self.training is not None:
             return self.structured.trained(self.training.data, self.training.weights())
         return self._stored()

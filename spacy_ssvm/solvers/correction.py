@@ -23,8 +23,7 @@ class Correction(Parameters):
         `Corrections.with_margin` end at the margin.
     """
 
-    completes_once = True
-    keeps_absent_rows = True
+    corrects = True
 
     max_updates: int = 10
 

@@ -1,12 +1,16 @@
 """A component and a structure are added in a file of their own: no file of the package knows them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_ssvm.corpus.checks.corpora import CorpusData
 from spacy_ssvm.pipeline.component import SsvmPipe
+from spacy_ssvm.pipeline.corpus_checks import check_annotation
 
 from . import toys
 from .pipeline.toy import LANG, PARAGRAPHS, annotation, doc, senter_examples, train
@@ -84,6 +88,43 @@ def test_a_structure_that_is_an_ordered_list(solver, settings, tmp_path):
     certificate = pipe.certificate()
     assert (certificate is None) == (solver == "Perceptron")
     assert certificate is None or certificate.gap >= -1e-9
+
+
+def test_saved_training_of_ones_own_structure_goes_on():
+    pipelines = [spacy.blank(LANG), spacy.blank(LANG)]
+    first, second = (nlp.add_pipe("toy_order") for nlp in pipelines)
+    for pipe in (first, second):
+        pipe.settings = replace(pipe.settings, save_solver_state=True)
+    examples = lists(pipelines[0])
+    pipelines[0].initialize(lambda: examples)
+    train(pipelines[0], examples, 2)
+    second.from_bytes(first.to_bytes())
+    for nlp in pipelines:
+        train(nlp, lists(nlp), 2)
+    assert second.to_bytes(exclude=["vocab"]) == first.to_bytes(exclude=["vocab"])
+    assert second.trained.training.epochs == 4
+    assert second.count_weights() == first.count_weights()
+
+
+def test_annotation_without_parts(tmp_path):
+    """Nobody is told of parts that have no names, and `debug-data` says that it has not checked anything."""
+    nlp, pipe, _ = trained("toy_order", lists)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    loaded.resume_training()
+    example = lists(loaded)[0]
+    assert loaded.update([example], sgd=False) == {"toy_order": 0.0}
+    example.reference.user_data["order"].reverse()
+    loaded.update([example], sgd=False)
+    twice = doc(loaded, "big big")
+    twice.user_data["order"] = [1, 0]
+    with pytest.warns(UserWarning, match="has not corrected its example, 'big big ', because its features"):
+        loaded.update([Example(doc(loaded, "big big"), twice)], sgd=False)
+    with pytest.raises(ValueError, match=r"\[toy_order\] names no parts of its annotation"):
+        pipe.kbest(doc(nlp, LISTS[0]), 2)
+    corpora = [CorpusData(name, [], [example], [], "documents", None, False, 0, None) for name in ("train", "dev")]
+    report = check_annotation(pipe.codec, *corpora, None)
+    assert [(issue.severity, issue.what) for issue in report.issues] == [("info", "checks of gold annotation")]
 
 
 def test_the_order_that_is_predicted_is_the_best_of_all():

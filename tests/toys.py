@@ -1,6 +1,5 @@
 """A component and a structure that the package has never heard of: each is one file and an entry point."""
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise, permutations
 from typing import NamedTuple
@@ -12,15 +11,15 @@ from spacy.tokens import Doc
 from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.kernels import Int64Array, kernel
 from spacy_ssvm.models.chain.space import ChainGold
-from spacy_ssvm.models.documents import Documents, digest
-from spacy_ssvm.models.growing import Levels
-from spacy_ssvm.models.packing import EXACT
-from spacy_ssvm.models.store import has_weights, load_arrays, make_model, require, require_weights, store_arrays
+from spacy_ssvm.models.documents import digest
+from spacy_ssvm.models.growing import ExampleSet, Growing, Levels
+from spacy_ssvm.models.packing import EXACT, MASKED_TYPES, masked, pack_masked, unpack_masked
+from spacy_ssvm.models.store import has_weights, load_arrays, make_model, require, store_arrays
 from spacy_ssvm.pipeline.chain_codec import ChainCodec
-from spacy_ssvm.pipeline.codec import Codec, Survey
+from spacy_ssvm.pipeline.codec import Codec
 from spacy_ssvm.pipeline.component import SsvmPipe
 from spacy_ssvm.registry import ssvm_models
-from spacy_ssvm.solvers.problem import Problem
+from spacy_ssvm.solvers.problem import Extent, Problem
 
 LABELS = INSIDE, FIRST = "inside", "first"
 
@@ -67,9 +66,6 @@ class Lists(NamedTuple):
     def take(self, docs):
         return LEVELS.taken(self, np.array(docs, np.int64))
 
-    def reserved(self, sizes):
-        return self._replace(starts=np.zeros(len(sizes) + 1, np.int64))
-
     def digests(self):
         return [digest(self.items[first:end], self.gold[first:end]) for first, end in pairwise(self.starts)]
 
@@ -97,55 +93,20 @@ def max_oracle(lists, example, weights, loss_scale, indices, values):
     return 2 * len(order), 0.0 if np.array_equal(order, gold) else 1.0
 
 
-class ListSet:
-    impossible = "none"
+NO_LISTS = Lists(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
-    def __init__(self):
-        self.docs, self._lists = Documents(), Lists(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
-    def add(self, encoded):
-        self._change(LEVELS.joined([self._lists, encoded]))
-        self.docs = self.docs.with_more(np.ones(len(encoded.starts) - 1, np.int64))
-        return np.zeros(0, np.int64)
+def extent(lists):
+    return Extent(2 * np.diff(lists.starts))
 
-    def replace_by_last(self, docs):
-        order, self.docs = self.docs.replaced_by_last(docs)
-        self._change(LEVELS.taken(self._lists, order))
 
-    def _change(self, lists):
-        self._lists = lists
-        self._problem = Problem(lists, max_oracle, len(lists.starts) - 1, 1 << BITS, 2 * np.diff(lists.starts))
-
-    def problem(self):
-        return self._problem
-
-    def dimension(self):
-        return 1 << BITS
-
-    def state(self):
-        return [np.zeros(0, np.int64)]
+class ListSet(ExampleSet):
+    def make_problem(self):
+        lists, extent = self.examples.joined(), self.examples.extent()
+        return Problem(lists, max_oracle, len(lists.starts) - 1, 1 << BITS, extent.plane_entries)
 
     def without_docs(self):
-        return ListSet()
-
-
-class ListWeights(NamedTuple):
-    vector: np.ndarray
-
-    def size(self):
-        return int(np.count_nonzero(self.vector)), 1 << BITS
-
-
-class ListPredictor(NamedTuple):
-    model: "ListModel"
-    weights: ListWeights
-
-    def prepared(self, docs):
-        lists = self.model.lists(docs, [np.arange(len(doc)) for doc in docs])
-        return lambda: [best_order(lists, example, self.weights.vector, 0.0) for example in range(len(docs))]
-
-    def forget_types(self):
-        self.model.reader.forget_types()
+        return ListSet(Growing(LEVELS, extent, NO_LISTS))
 
 
 @ssvm_models("toy_list")
@@ -163,24 +124,29 @@ class ListModel:
         return self.lists([example.predicted for example in examples], gold)
 
     def data_set(self, start):
-        return ListSet(), None if start.weights is None else start.weights.vector
+        return ListSet(Growing(LEVELS, extent, NO_LISTS)), None if start.weights is None else start.weights.dense()
 
     def trained(self, data, vector):
-        return ListWeights(vector.copy())
+        return masked(vector)
 
     def predictor(self, weights):
-        return ListPredictor(self, weights)
+        vector = weights.dense().astype(np.float64)
+
+        def prepared(docs):
+            lists = self.lists(docs, [np.arange(len(doc)) for doc in docs])
+            return lambda: [best_order(lists, example, vector, 0.0) for example in range(len(docs))]
+
+        return prepared
 
     def store(self, weights, packing=EXACT, saved=None):
-        store_arrays(self._model, {"vector": weights.vector}, [1 << BITS], self.space.labels)
+        store_arrays(self._model, pack_masked("", weights, packing), [1 << BITS], self.space.labels, packing == EXACT)
 
     def load(self):
         if not has_weights(self._model):
-            return ListWeights(np.zeros(1 << BITS))
-        arrays, (size,) = load_arrays(self._model, {"vector": np.float64}, 1, self.space.labels)
-        require(arrays["vector"].shape == (size,) == (1 << BITS,), "its weights are of another size")
-        require_weights(arrays["vector"])
-        return ListWeights(arrays["vector"])
+            return masked(np.zeros(1 << BITS))
+        arrays, (size,) = load_arrays(self._model, MASKED_TYPES, 1, self.space.labels)
+        require(size == 1 << BITS, "its weights are of another size")
+        return unpack_masked("", arrays, size)
 
 
 class Order(list):
@@ -208,9 +174,6 @@ class OrderCodec(Codec):
     def gold(self, example):
         return Order(example.reference.user_data.get("order", []))
 
-    def survey(self, examples, gold):
-        return Survey(len(gold), Counter(["order"]))
-
     def write(self, docs, predictions, given):
         for doc, order in zip(docs, predictions):
             doc.user_data["order"] = order.tolist()
@@ -218,8 +181,8 @@ class OrderCodec(Codec):
 
 @Language.factory("toy_order", default_config={"solver": {"@ssvm_solvers": "spacy-ssvm.DCD.v1", "C": 10.0}})
 def make_order(nlp, name, solver):
-    model = make_model("toy_list", ["vector"], {})
-    return SsvmPipe(nlp.vocab, model, name, codec=OrderCodec(name), solver=solver)
+    model = make_model("toy_list", list(MASKED_TYPES), {})
+    return SsvmPipe(nlp.vocab, model, name, codec=OrderCodec(name, ("order",)), solver=solver)
 
 
 def enumerated_order(doc: Doc, weights: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from wasabi import msg
 
 from ..corpus.checks.corpora import count_sentences
 from ..files import read_records
-from ..inspect.parts import Mistake
+from ..inspect.parts import AnnotationParts, Mistake
 from ..pipeline.component import SsvmPipe
 from ..wording import counted
 from ..words import example_of_words, in_tokens
@@ -73,8 +73,11 @@ def report_command(
     docs = nlp.pipe(example.predicted.copy() for example in examples)
     annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
     for name, pipe in pipes.items():
-        mistakes = [_mistakes(pipe, example) for example in annotated]
         page.heading(f"Mistakes of {name}")
+        if pipe.codec.parts is None:
+            page.text("Its annotation has no parts with names.")
+            continue
+        mistakes = [_mistakes(pipe.codec.parts, example) for example in annotated]
         if not any(mistakes):
             page.text("None.")
             continue
@@ -93,10 +96,10 @@ def report_command(
     msg.good(f"Saved the report to {output}")
 
 
-def _mistakes(pipe: SsvmPipe, example: Example) -> list[Mistake]:
-    """The mistakes of a component in an annotated example, by tokens of the predicted Doc."""
+def _mistakes(parts: AnnotationParts, example: Example) -> list[Mistake]:
+    """The mistakes of the component with these parts in an annotated example, by tokens of the predicted Doc."""
     of_words = example_of_words(example)
-    mistakes = pipe.codec.parts.mistakes(of_words)
+    mistakes = parts.mistakes(of_words)
     bounds = [in_tokens(of_words.predicted, m.start, m.end, m.head) for m in mistakes]
     return [m._replace(start=start, end=end, head=head) for m, (start, end, head) in zip(mistakes, bounds)]
 

@@ -135,7 +135,8 @@ class SentenceCorpus(Corpus):
                 yield from examples
 
     def _make_example(self, nlp: Language, reference: Doc, gold_preproc: bool) -> Example:
-        return super()._make_example(nlp, reference, gold_preproc or self.gold_tokens)
+        is_given = gold_preproc or self.gold_tokens or reference.has_unknown_spaces
+        return Example(unannotated(reference) if is_given else nlp.make_doc(reference.text), reference)
 
     def _docs_of_sentences(self, path: Path, vocab: Vocab) -> Iterator[tuple[str, Doc]]:
         """The documents in a CoNLL-U file, with their places; with gold_preproc, the sentences.

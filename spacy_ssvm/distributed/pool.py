@@ -5,11 +5,11 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 Argument = TypeVar("Argument")
@@ -51,7 +51,8 @@ def map_unordered(
     if forks:
         _work = work
     context = multiprocessing.get_context("fork" if forks else "spawn")
-    pool = ProcessPoolExecutor(n_workers, context, _begin, (make_worker, os.getpid()))
+    order, to_workers = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(n_workers, context, _begin, (make_worker, os.getpid(), order))
     waiting: set[Future[Result]] = set()
     try:
         for argument in arguments:
@@ -63,36 +64,38 @@ def map_unordered(
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
     except BaseException as error:
-        _end(pool)
+        # What workers do may take long, and before Python 3.14 a pool has no public method to end it.
+        to_workers.send_bytes(b"end")
+        _unblock(pool)
         if isinstance(error, BrokenProcessPool):
             raise WorkerDied("a worker died: it was killed, perhaps for lack of memory, or has crashed") from error
         raise
     finally:
         pool.shutdown(cancel_futures=True)
         _work = None
+        order.close()
+        to_workers.close()
 
 
-def _begin(make_worker: Callable[[], Callable[[Any], Any]], parent: int) -> None:
-    """Begin a worker: get its function if it is not inherited, and end when the parent does."""
+def _begin(make_worker: Callable[[], Callable[[Any], Any]], parent: int, order: Connection) -> None:
+    """Begin a worker: get its function if it is not inherited, and end when the parent does, or orders it."""
     global _work
     # The parent decides what an interrupt means. Commands that a worker starts do not inherit a handler.
     signal.signal(signal.SIGINT, lambda *_: None)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent, order), daemon=True).start()
     if _work is None:
         _work = make_worker()
 
 
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_INTERVAL)
-    os._exit(1)
+def _end_with(parent: int, order: Connection) -> None:
+    # The order is for all workers, so none takes it out of the pipe.
+    while os.getppid() == parent and not order.poll(_INTERVAL):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
 
-def _end(pool: ProcessPoolExecutor) -> None:
-    """End the workers at once, as what they do may take long."""
-    # Python has no public method for it before 3.14.
-    for process in list((pool._processes or {}).values()):
-        process.terminate()
+def _unblock(pool: ProcessPoolExecutor) -> None:
+    """Let a pool whose workers end notice it."""
     if sys.version_info < (3, 11, 5):
         # The thread that sends arguments would wait for a reader for ever: CPython's issue 94777.
         with suppress(AttributeError, OSError):

@@ -66,6 +66,10 @@ def _intern(table, orths, ids, new):
     return n_new
 
 
+class Generation:
+    """Word types that were numbered together; what is stored about them should not outlive it."""
+
+
 class Types(NamedTuple):
     """The word types of T tokens.
 
@@ -75,7 +79,7 @@ class Types(NamedTuple):
 
     ids: np.ndarray
     keys: np.ndarray
-    generation: int
+    generation: Generation
 
 
 OfTypes = Callable[[Sequence[Lexeme]], Sequence[int] | np.ndarray]
@@ -90,7 +94,7 @@ class TypeTable:
         self._table: Table
         self._keys: np.ndarray
         self._vocabs: list[Vocab]
-        self._generation = 0
+        self._generation: Generation
         self.clear()
 
     def read(self, orths: np.ndarray, vocab: Vocab, foreign: Sequence[Foreign] = ()) -> Types:
@@ -117,7 +121,7 @@ class TypeTable:
         self._table = empty_table()
         self._keys = np.zeros((len(self._attributes), 0), np.uint64)
         self._vocabs = []
-        self._generation += 1
+        self._generation = Generation()
 
     def _keys_in(self, orths: np.ndarray, vocab: Vocab, foreign: Sequence[Foreign]) -> np.ndarray:
         """The keys of these words in their vocabularies, uint64 [T]; those of the first vocabulary are theirs."""

@@ -10,6 +10,7 @@ from functools import cache, lru_cache, partial
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
@@ -144,10 +145,9 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
     """The environment of a compiled function; only numba's object mode, which no kernel uses, looks at its globals."""
     if module in sys.modules or lookup_environment(name) is not None:
         return _rebuild_env(module, constants, name)
-    environment = Environment({"__name__": module})
+    function = SimpleNamespace(env_name=name, lookup_globals=lambda: {"__name__": module})
+    environment = Environment.from_fndesc(function)
     environment.consts[:] = constants
-    environment.env_name = name
-    Environment._memo[name] = environment
     return environment
 
 

@@ -52,7 +52,7 @@ class _LinkingTarget(CPUTarget):
     @cached_property
     def _toplevel_target_context(self) -> Any:
         context: Any = copy(cpu_target.target_context)
-        codegen = copy(context._internal_codegen)
+        codegen = copy(context.codegen())
         codegen.__class__ = _Linking
         context._internal_codegen = codegen
         return context

@@ -1,5 +1,6 @@
 """Examples as one set of flat arrays that grows: examples have tokens, and tokens have parts, such as features."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -9,7 +10,9 @@ from ..features.columns import join_columns, take_columns, with_more_columns
 from ..features.index import Columns
 from ..features.ranges import elements, joined_starts, taken_starts
 from ..growth import appended
-from ..solvers.problem import Extent
+from ..solvers.problem import Extent, Problem
+from .documents import Documents
+from .protocol import DataSet
 
 S = TypeVar("S", bound=Any)
 """A NamedTuple of arrays."""
@@ -77,6 +80,11 @@ class Levels(NamedTuple):
                 fields[self.ones] = getattr(some, self.ones)[parts]
         return some._replace(**fields)
 
+    def count(self, some: Any) -> int:
+        """The number of examples."""
+        first = getattr(some, self.examples)
+        return len(first.starts if isinstance(first, Columns) else first) - 1
+
     def _written_out(self, some: Any) -> np.ndarray:
         """The array of `ones`, with all its ones."""
         values: np.ndarray = getattr(some, self.ones or "")
@@ -87,29 +95,35 @@ class Growing(Generic[S]):
     """Examples that are added in chunks; what is changed in the arrays of `joined` stays.
 
     levels: of their fields. extent: finds the extent of a chunk. empty: no examples; None if there are always some.
+    docs: where the examples of each Doc are, so far none.
     """
 
-    def __init__(self, levels: Levels, extent: Callable[[S], Extent], empty: S | None = None) -> None:
-        self._levels, self._extent_of = levels, extent
+    def __init__(
+        self, levels: Levels, extent: Callable[[S], Extent], empty: S | None = None, docs: Documents | None = None
+    ) -> None:
+        self.docs = docs or Documents()
+        self.levels, self._extent_of = levels, extent
         self._joined = empty
         self._extent: Extent | None = None
         """The extent of the joined examples; None before any is joined."""
         self._chunks: list[S] = []
 
-    def add(self, chunk: S) -> None:
-        """Append examples."""
+    def add(self, chunk: S, sizes: np.ndarray) -> int:
+        """Append a chunk, whose Docs have so many examples, int64; returns the number of the first one."""
         self._chunks.append(chunk)
+        first, self.docs = self.docs.n_examples, self.docs.with_more(sizes)
+        return first
 
     def joined(self) -> S:
         """All examples as one set of arrays."""
         if self._chunks:
-            more = self._chunks[0] if len(self._chunks) == 1 else self._levels.joined(self._chunks)
+            more = self._chunks[0] if len(self._chunks) == 1 else self.levels.joined(self._chunks)
             self._chunks, extent = [], self._extent_of(more)
             if self._extent is None:
                 self._joined, self._extent = more, extent
             else:
                 self._joined, self._extent = (
-                    self._levels.with_more(self._joined, more),
+                    self.levels.with_more(self._joined, more),
                     self._extent.with_more(extent),
                 )
         assert self._joined is not None
@@ -124,9 +138,57 @@ class Growing(Generic[S]):
 
     def keep(self, examples: np.ndarray) -> None:
         """Keep these examples only, int64, in this order; the number of all examples stands for an empty one."""
-        self._joined = self._levels.taken(self.joined(), examples)
+        self._joined = self.levels.taken(self.joined(), examples)
         self._extent = self._extent_of(self._joined)
 
     def add_cost(self, cost: float) -> None:
         """Note that mistakes have got this cost."""
         self._extent = self.extent()._replace(min_cost=min(self.extent().min_cost, cost))
+
+
+class ExampleSet(DataSet, Generic[S]):
+    """A data set over examples that grow. Others inherit from it.
+
+    As it is, each Doc of a batch is one example, its gold is known and possible, and features have fixed weights.
+    """
+
+    def __init__(self, examples: Growing[S]) -> None:
+        self.examples = examples
+        self._problem: Problem | None = None
+
+    @property
+    def docs(self) -> Documents:
+        return self.examples.docs
+
+    @abstractmethod
+    def make_problem(self) -> Problem:
+        """The problem of all examples."""
+
+    def add(self, encoded: Any) -> np.ndarray:
+        self.examples.add(encoded, np.ones(self.examples.levels.count(encoded), np.int64))
+        self._problem = None
+        return np.zeros(0, np.int64)
+
+    def reserve(self, sizes: np.ndarray) -> None:
+        n, self.examples.docs = self.docs.n_examples, self.docs.with_more(sizes)
+        self.keep(np.append(np.arange(n), np.full(int(sizes.sum()), n)))
+
+    def replace_by_last(self, docs: list[int]) -> None:
+        order, self.examples.docs = self.docs.replaced_by_last(docs)
+        self.keep(order)
+
+    def keep(self, examples: np.ndarray) -> None:
+        """Keep these examples only, int64, in this order; the number of all examples stands for an empty one."""
+        self.examples.keep(examples)
+        self._problem = None
+
+    def problem(self) -> Problem:
+        if self._problem is None:
+            self._problem = self.make_problem()
+        return self._problem
+
+    def dimension(self) -> int:
+        return self.problem().dimension
+
+    def state(self) -> list[np.ndarray]:
+        return [np.zeros(0, np.int64)]

@@ -103,6 +103,10 @@ class Masked(NamedTuple):
         vector[np.unpackbits(self.bits, count=self.length, bitorder="little").view(np.bool_)] = self.values
         return vector
 
+    def size(self) -> tuple[int, int]:
+        """How many weights are not zero, and how many there are."""
+        return int(np.count_nonzero(self.values)), self.length
+
     def indices(self) -> np.ndarray:
         """The places of the values, int64 [n], ascending."""
         return np.flatnonzero(np.unpackbits(self.bits, count=self.length, bitorder="little"))

@@ -80,23 +80,20 @@ class Batch(Protocol):
     def digests(self) -> list[bytes]:
         """DIGEST_SIZE bytes for each Doc, equal for equal input and annotation."""
 
-    def reserved(self, sizes: np.ndarray) -> "Self":
-        """Docs of so many examples without tokens, int64 [n], whose places others can take; of a batch without Docs."""
-
 
 class DataSet(Protocol):
-    """The Docs that are learnt from, as examples of a solver; one Doc can hold several of them.
+    """The Docs that are learnt from, as examples of a solver; one Doc can hold several of them."""
 
-    docs: where the examples of each Doc are.
-    """
-
-    impossible: str
-    """An example of annotation that the structure does not allow, for a warning."""
-    docs: Documents
+    @property
+    def docs(self) -> Documents:
+        """Where the examples of each Doc are."""
 
     def add(self, encoded: Any) -> np.ndarray:
         """Append the Docs of a batch; returns those of their examples, int64, whose gold had to be projected onto a
         structure of the output space."""
+
+    def reserve(self, sizes: np.ndarray) -> None:
+        """Append Docs of so many examples without tokens, int64 [n], whose places others can take."""
 
     def replace_by_last(self, docs: list[int]) -> None:
         """Move the Docs that were added last to the places of these, in the same order."""
@@ -218,32 +215,25 @@ class Sharded(DataSet, Protocol):
 
 
 class Weights(Protocol):
-    """The weights of a model to predict with; whatever a structure needs."""
+    """The weights of a model to predict with; whatever a structure needs, such as `packing.Masked`."""
 
     def size(self) -> tuple[int, int]:
         """How many weights are not zero, and how many there are."""
 
 
-class Predictor(Protocol):
-    """Predicts with fixed weights; other weights need another predictor."""
+Predictor = Callable[[Sequence[Doc]], Callable[[], Sequence[Any]]]
+"""Reads Docs; returns a function that predicts, in any thread, an item for each Doc, with weights that are fixed.
 
-    weights: Any
-    """`Weights` as `StructuredModel.load` returns them."""
-
-    def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
-        """Read the Docs; returns a function that predicts, in any thread, an item for each Doc.
-
-        Raises:
-            Contradiction: (also by the function) no structure agrees with a Doc and the setting `patterns`.
-        """
-
-    def forget_types(self) -> None:
-        """Drop cached values of word types; they are computed again when needed."""
+Both may raise a Contradiction: no structure agrees with a Doc and the setting `patterns`. What is stored about word
+types has to go with their `features.columns.Generation`.
+"""
 
 
 @runtime_checkable
-class ScoringPredictor(Predictor, Protocol):
-    """A predictor that knows the scores of all structures: for the k best, confidence, explanations and calibration."""
+class ScoringPredictor(Protocol):
+    """A `Predictor` that knows the scores of all structures: for the k best, confidence, explanations, calibration."""
+
+    def __call__(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]: ...
 
     def scored(self, docs: Sequence[Doc]) -> list[list[ScoredSequence]]:
         """For each Doc its sequences (the Doc itself, or its sentences) with the scores of all their structures.

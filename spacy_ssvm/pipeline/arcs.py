@@ -28,6 +28,7 @@ class Arcs(ArcNames):
     """The arcs of trees: `inspect.parts.AnnotationParts`."""
 
     query_form = "an arc: (head, token, label), where a root is its own head"
+    impossible = "such as crossing arcs where only projective trees are built, or a second root"
     smallest_doubtful_margin = -1.0
 
     def listing(self, values: Any, min_score: float) -> Iterable[tuple[Any, float]]:

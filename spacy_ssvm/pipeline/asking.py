@@ -19,7 +19,7 @@ from ..structures.scored import Listing
 from ..training.calibration import CalibrationExample
 from ..wording import token_name
 from ..words import WhitespaceTokens, in_tokens, origin_of, tokens_of, words_of
-from .codec import Codec
+from .codec import Codec, named_parts
 from .complaints import Warnings, unset_annotation
 
 P = ParamSpec("P")
@@ -67,7 +67,7 @@ class Asking:
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
         """Read the Docs; returns a function that predicts their structures, in any thread: `OfWords` for Docs with
         whitespace tokens."""
-        words, predict = self._read(docs, self._predictor().prepared)
+        words, predict = self._read(docs, self._predictor())
 
         def named() -> Sequence[Any]:
             with self._naming(words):
@@ -81,7 +81,7 @@ class Asking:
 
     def kbest(self, docs: Sequence[Doc], k: int) -> list[list[tuple[float, list[Any]]]]:
         """For each Doc its k best analyses, best first: their scores, and their parts as the codec names them."""
-        names, count = self._codec.parts, checked_count(self._codec.name, k)
+        names, count = named_parts(self._codec), checked_count(self._codec.name, k)
         words, of_docs = self._sequences(docs)
         found = [(doc, best_analyses(sequences, names, count)) for doc, sequences in zip(words, of_docs)]
         return [
@@ -101,7 +101,7 @@ class Asking:
     ) -> Iterator[tuple[Doc, ScoredParts]]:
         """The Doc of each Doc's words, and what `scored` lists, by words."""
         smallest = checked_min_score(self._codec.name, min_score, self._beta is not None)
-        names = self._codec.parts
+        names = named_parts(self._codec)
         listing = listing or names.listing
         for words, sequences in zip(*self._sequences(docs)):
             yield words, scored_parts(sequences, names, listing, self._beta, smallest)
@@ -112,26 +112,26 @@ class Asking:
         Raises:
             ValueError: it is none.
         """
+        names = named_parts(self._codec)
         try:
-            part = self._codec.parts.from_query(of)
+            part = names.from_query(of)
             start, end = operator.index(part.start), operator.index(part.end)
             is_part = 0 <= start < end <= len(doc) and isinstance(part.label, str)
         except (TypeError, ValueError):
             is_part = False
         if not is_part or not 0 <= (start if part.head is None else part.head) < len(doc):
             raise ValueError(
-                f"[{self._codec.name}] explains {self._codec.parts.query_form}, in a Doc of {len(doc):,} tokens, not "
-                f"{of!r}"
+                f"[{self._codec.name}] explains {names.query_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
             )
         return part
 
     def explain(self, doc: Doc, part: NamedPart | None) -> Explanation:
         """Why these parts of a Doc are predicted, or this one is or is not."""
-        scoring = self._scoring()
+        names, scoring = named_parts(self._codec), self._scoring()
         (words,), sequences = self._read([doc], lambda docs: scoring.explained(docs[0]))
         try:
             asked = None if part is None else self._in_words(words, part)
-            explanation = explain([word.text for word in words], sequences, self._codec.parts, asked)
+            explanation = explain([word.text for word in words], sequences, names, asked)
         except ValueError as error:
             raise ValueError(f"[{self._codec.name}] {error}") from None
         tokens = tokens_of(words)
@@ -142,7 +142,8 @@ class Asking:
     def suggest(self, docs: Sequence[Doc]) -> Iterator[Suggestion]:
         """Rank Docs for annotation, the most useful first."""
         are_probabilities = self._beta is not None
-        smallest = SMALLEST_DOUBTFUL_PROBABILITY if are_probabilities else self._codec.parts.smallest_doubtful_margin
+        names = named_parts(self._codec)
+        smallest = SMALLEST_DOUBTFUL_PROBABILITY if are_probabilities else names.smallest_doubtful_margin
         texts, lengths = [], []
         for first in range(0, len(docs), SUGGESTED_TOGETHER):
             for doc, parts in self._scored_words(docs[first : first + SUGGESTED_TOGETHER], smallest):
@@ -156,7 +157,7 @@ class Asking:
 
         Neither have whitespace tokens.
         """
-        parts, found = self._codec.parts, []
+        parts, found = named_parts(self._codec), []
         for example, sequences in zip(examples, self._sequences(docs)[1]):
             starts = [sequence.first for sequence in sequences]
             known = parts.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))

@@ -1,11 +1,13 @@
 """Components with one label per token: the largest weights of their labels, the weights of transitions, and tags."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from spacy.tokens import Doc
 
 from ..inspect.confidence import checked_count
 from ..inspect.weight_tables import TopFeature, Transitions, top_features, transitions
+from ..models.chain.weights import ChainWeights
 from .asking import of_docs
 from .chain_codec import ChainCodec
 from .component import SsvmPipe
@@ -32,7 +34,7 @@ class ChainComponent(SsvmPipe):
                 f"[{self.name}] unknown label {label!r}: the labels are {', '.join(self.labels)}; weights are those "
                 f"of {', '.join(self.weight_labels)}"
             )
-        weights = self._predictor().weights
+        weights = self._weights
         if weights.names is None:
             raise ValueError(
                 f"[{self.name}] the names of its features are not known: train it with save_feature_names = true, "
@@ -47,7 +49,13 @@ class ChainComponent(SsvmPipe):
         Raises:
             ValueError: the component has no labels yet.
         """
-        return transitions(self._predictor().weights, self.weight_labels, self.codec.kinds.constraints())
+        return transitions(self._weights, self.weight_labels, self.codec.kinds.constraints())
+
+    @property
+    def _weights(self) -> ChainWeights:
+        """The weights that it predicts with."""
+        self._predictor()
+        return cast(ChainWeights, self.trained.prediction_weights)
 
 
 class TagComponent(ChainComponent):

@@ -155,9 +155,12 @@ class Codec(ABC):
         """
         return replace(self, **saved.settings)
 
-    @abstractmethod
     def survey(self, examples: Iterable[Example], gold: Sequence[Any]) -> Survey:
-        """The survey of these examples and their gold annotation; without any, it is empty."""
+        """The survey of these examples and their gold annotation; by default, they have no labels to learn.
+
+        Without examples, it is empty.
+        """
+        return Survey(len(gold), Counter())
 
     def with_survey(self, survey: Any) -> "Self":
         """The codec with notes of examples added, from their survey; itself if they say nothing new."""
@@ -204,13 +207,20 @@ class Codec(ABC):
             raise ValueError(f"[{self.name}] a label must be a non-empty string, not {label!r}")
 
     @property
-    def parts(self) -> AnnotationParts:
-        """The parts of its annotation, for those who ask for some.
+    def parts(self) -> AnnotationParts | None:
+        """The parts of its annotation, for those who ask for some; None if they have no names."""
+        return None
 
-        Raises:
-            ValueError: they have no names.
-        """
-        raise ValueError(f"[{self.name}] names no parts of its annotation")
+
+def named_parts(codec: Codec) -> AnnotationParts:
+    """The parts of a codec's annotation.
+
+    Raises:
+        ValueError: they have no names.
+    """
+    if codec.parts is None:
+        raise ValueError(f"[{codec.name}] names no parts of its annotation")
+    return codec.parts
 
 
 def renamed(codec: AnyCodec, name: str) -> AnyCodec:

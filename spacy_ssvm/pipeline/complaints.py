@@ -9,8 +9,9 @@ from spacy.tokens import Doc
 
 from ..corpus.tokenisation import SAMPLE, retokenised
 from ..files import listed
-from ..inspect.parts import Mistake
-from ..models.protocol import DataSet, Settings
+from ..inspect.parts import AnnotationParts, Mistake
+from ..models.documents import Documents
+from ..models.protocol import Settings
 from ..wording import counted, quoted
 from ..words import token_of
 
@@ -64,23 +65,33 @@ def tokenizer(nlp: Language, references: Sequence[Doc]) -> str | None:
     )
 
 
+def impossible(parts: AnnotationParts | None) -> str:
+    """An example, in brackets, of gold annotation that the structure may not allow; empty where none is known."""
+    return "" if parts is None else f" ({parts.impossible})"
+
+
 def projections(
-    numbers: Sequence[int], names: Callable[[list[int]], list[str]], data: DataSet, changed: np.ndarray
+    numbers: Sequence[int],
+    names: Callable[[list[int]], list[str]],
+    docs: Documents,
+    changed: np.ndarray,
+    parts: AnnotationParts | None,
 ) -> str | None:
     """Warning about gold annotation that the structure does not allow.
 
-    numbers: of the examples in the data set. names: returns those of the examples with some of these numbers. changed:
-    the data set's examples, int64, whose gold was replaced.
+    numbers: of the examples in the data set. names: returns those of the examples with some of these numbers. docs:
+    where these examples are in the data set. changed: the data set's examples, int64, whose gold was replaced. parts:
+    of the annotation.
     """
     if not len(changed):
         return None
-    sizes = data.docs.sizes
+    sizes = docs.sizes
     places = np.unique(np.repeat(np.arange(len(sizes)), sizes)[changed])
     which = f"{len(places):,} of {len(numbers):,} examples"
     if sizes.sum() > len(sizes):
-        which = f"{len(changed):,} of {sizes.sum():,} {data.docs.unit}, in {which},"
+        which = f"{len(changed):,} of {sizes.sum():,} {docs.unit}, in {which},"
     return (
-        f"{which} have annotation that this component cannot produce ({data.impossible}); the nearest possible one is "
+        f"{which} have annotation that this component cannot produce{impossible(parts)}; the nearest possible one is "
         f"learnt instead: {listed(names([numbers[place] for place in places]))}"
     )
 
@@ -152,12 +163,17 @@ def uncorrected(texts: Sequence[str]) -> str | None:
     )
 
 
+def uncorrected_doc(doc: Doc, reason: str) -> str:
+    """Warning about a Doc that is predicted wrongly after an update of this example alone, and the reason."""
+    return f"the update has not corrected its example, {quoted(doc)}, because {reason}"
+
+
 def uncorrected_tokens(doc: Doc, mistakes: Sequence[Mistake], reason: str) -> str | None:
-    """Warning about mistakes in a Doc after an update of this example alone, and their reason."""
+    """`uncorrected_doc` that names the mistakes, if there are any."""
     if not mistakes:
         return None
     named = [
         f"token {token_of(doc, m.start)} ({doc[m.start : m.end].text!r}) is {m.predicted}, not {m.gold}"
         for m in mistakes
     ]
-    return f"the update has not corrected its example, {quoted(doc)}, because {reason}: {listed(named)}"
+    return f"{uncorrected_doc(doc, reason)}: {listed(named)}"

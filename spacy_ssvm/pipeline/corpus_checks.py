@@ -58,7 +58,8 @@ def check_annotation(codec: Codec, train: CorpusData, dev: CorpusData, listed: C
     """The issues of a component's gold annotation. listed: the labels that `initialize` is given, or None."""
     checks = checks_of(codec)
     if checks is None:
-        return Report(Counter(), [])
+        remedy = f"those of {type(codec).__name__} are for you to check: debug-data knows nothing of such annotation"
+        return Report(Counter(), [Issue("info", "train", "checks of gold annotation", 0, (), remedy)])
     issues = checks.unreadable(train) + checks.unreadable(dev)
     if issues:
         return Report(Counter(), issues)

@@ -35,6 +35,7 @@ class Entities(Tags):
     """The entities of a Doc."""
 
     query_form = "an entity: a Span with a label, or (start, end, label)"
+    impossible = "such as an entity that begins with whitespace"
     smallest_doubtful_margin = -1.0
 
     def named(self, part: Run, first: int) -> NamedPart:

@@ -13,14 +13,13 @@ from spacy.training import Example
 
 from ..models.protocol import is_incomplete
 from ..models.resources import release_tables, store_resources
-from ..solvers.correction import Correction
 from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
 from ..training.examples import BATCH, ReadExamples, encode, numbered, read_examples
 from ..training.trainer import learn_from
 from ..training.training import Training
 from ..training.unreadable import Unreadable
-from ..wording import name_of, quoted
+from ..wording import name_of
 from ..words import example_of_words
 from . import complaints
 from .asking import Asking
@@ -97,7 +96,7 @@ class Learning:
         def names(numbers: list[int]) -> list[str]:
             return [name_of(number, examples[number].predicted) for number in numbers]
 
-        self.warn(complaints.projections(encoded.numbers, names, training.data, changed))
+        self.warn(complaints.projections(encoded.numbers, names, training.data.docs, changed, codec.parts))
 
     def add_labels(self, labels: Sequence[str]) -> None:
         """Append labels; the weights get zeros for them, and training starts anew from there."""
@@ -193,7 +192,7 @@ class Learning:
         if not read.gold:
             self._unreadable.report(len(read.examples), len(training))
             return []
-        codec, corrects = trained.codec, isinstance(training.parameters, Correction)
+        codec, corrects = trained.codec, training.parameters.corrects
         survey: Survey = read.survey(codec)
         survey.of_corrections = corrects
         new, surveyed = survey.new_labels(codec.labels), codec.with_survey(survey)
@@ -253,22 +252,28 @@ class Learning:
         if len(examples) > 1:
             self.warn.once("corrections", complaints.uncorrected([*training.left_wrong, *training.projected]))
             return
-        example = example_of_words(examples[0])
+        example, parts = example_of_words(examples[0]), codec.parts
+        is_wrong = bool(training.projected or training.left_wrong)
         reason = (
-            f"the component cannot produce its annotation ({training.data.impossible})"
+            f"the component cannot produce its annotation{complaints.impossible(parts)}"
             if training.projected
             else "its features do not tell apart what is annotated in different ways"
             if training.left_wrong
             else self._limits_of_prediction(example)
         )
-        if reason is not None:
-            try:
-                doc = self._annotated(example.predicted)
-                mistakes = codec.parts.mistakes(Example(doc, example.reference))
-            except ValueError as error:
-                self.warn(f"the update has not corrected its example, {quoted(example.predicted)}, because {error}")
-            else:
-                self.warn(complaints.uncorrected_tokens(doc, mistakes, reason))
+        if reason is None:
+            return
+        if parts is None:
+            # Mistakes have no names, and whether limits lead to any is not known.
+            self.warn(complaints.uncorrected_doc(example.predicted, reason) if is_wrong else None)
+            return
+        try:
+            doc = self._annotated(example.predicted)
+            mistakes = parts.mistakes(Example(doc, example.reference))
+        except ValueError as error:
+            self.warn(complaints.uncorrected_doc(example.predicted, str(error)))
+        else:
+            self.warn(complaints.uncorrected_tokens(doc, mistakes, reason))
 
     def _limits_of_prediction(self, example: Example) -> str | None:
         """A reason that may keep the component from predicting what it has learnt from an example, or None."""

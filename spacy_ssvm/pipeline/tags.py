@@ -27,6 +27,7 @@ class Tags:
     """
 
     query_form = "a tag: (token, tag)"
+    impossible = "such as a label that other annotation rules out"
     # The second best tag of a token has the negative of the best one's margin, and others have smaller margins.
     smallest_doubtful_margin = 0.0
 

@@ -97,12 +97,23 @@ class TrainedState:
         structured.settings = settings
         return replace(self, settings=settings, structured=structured)
 
-    @cached_property
+    @property
     def predictor(self) -> Predictor:
         """Predicts with the present weights as they will be saved."""
+        return self._predicting[1]
+
+    @property
+    def prediction_weights(self) -> Any:
+        """The weights of `predictor`, as they will be saved."""
+        return self._predicting[0]
+
+    @cached_property
+    def _predicting(self) -> tuple[Any, Predictor]:
+        """The present weights as they will be saved, and the predictor with these."""
         # The examples of the last update may be gone.
         release()
-        return self.structured.predictor(self._as_saved())
+        weights = self._as_saved()
+        return weights, self.structured.predictor(weights)
 
     def without_predictor(self) -> "TrainedState":
         """The state without a predictor, whose weights take memory while the solver learns, and are void afterwards."""
@@ -125,10 +136,7 @@ class TrainedState:
 
     def forget_types(self) -> None:
         """Drop all memory of word types, whose strings may be gone."""
-        if "predictor" in vars(self):
-            self.predictor.forget_types()
-        else:
-            self.structured.reader.forget_types()
+        self.structured.reader.forget_types()
 
     def checked(self) -> "TrainedState":
         """The state after a model was loaded; the model and its weights are checked.
@@ -158,8 +166,7 @@ class TrainedState:
             solver = Correction(seed=solver.seed)
         first_pass = None if has_weights else learnt_first_pass(self.structured, batches, solver.seed or 0)
         new = tuple(dict.fromkeys((*self.new_labels, *self.codec.unlearnt)))
-        to_learn = new if isinstance(solver, Correction) else ()
-        begun = Start(weights, solver.keeps_absent_rows, first_pass, new_labels=to_learn)
+        begun = Start(weights, solver.corrects, first_pass, new_labels=new if solver.corrects else ())
         data, vector = self.structured.data_set(begun)
         return replace(
             self,
@@ -225,8 +232,8 @@ class TrainedState:
     def with_record(self, record: TrainingRecord) -> "TrainedState":
         """The state with another record, and with the present predictor."""
         changed = replace(self, record=record)
-        if "predictor" in vars(self):
-            vars(changed)["predictor"] = self.predictor
+        if "_predicting" in vars(self):
+            vars(changed)["_predicting"] = self._predicting
         return changed
 
     def with_annotation_of(self, docs: Sequence[Doc]) -> "TrainedState":
@@ -302,7 +309,7 @@ class TrainedState:
         weights = self._present()
         # Scores that the predictor of a training has stored are of no more use, as learning comes next.
         if self.training is not None:
-            vars(self).pop("predictor", None)
+            vars(self).pop("_predicting", None)
         self._put(self._bound(model), weights, packing)
         return model
 
@@ -344,8 +351,7 @@ class TrainedState:
         """The file from which the weights come; None for training from zero."""
         if self.training is None:
             return Saved(store.arrays_of(self.model), are_corrected=True)
-        are_corrected = isinstance(self.training.parameters, Correction)
-        return None if self.start is None else Saved(self.start, are_corrected)
+        return None if self.start is None else Saved(self.start, self.training.parameters.corrects)
 
     def _is_as_saved(self) -> bool:
         """Whether saving changes no weight."""
@@ -373,8 +379,8 @@ class TrainedState:
 
     def _present(self) -> Any:
         """The weights as they are learnt."""
-        if "predictor" in vars(self) and self._is_as_saved():
-            return self.predictor.weights
+        if "_predicting" in vars(self) and self._is_as_saved():
+            return self._predicting[0]
         if self.training is not None:
             return self.structured.trained(self.training.data, self.training.weights())
         return self._stored()

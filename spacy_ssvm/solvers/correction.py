@@ -29,8 +29,7 @@ class Correction(Parameters):
         longest ago are forgotten first, and w stays.
     """
 
-    completes_once = True
-    keeps_absent_rows = True
+    corrects = True
 
     max_updates: int = 10
     max_remembered: int = 1000

@@ -34,7 +34,7 @@ class Dcd(DualParameters):
 
     rule = "dual"
     power = 2
-    has_sparse_updates = True
+    adds_planes_only = True
 
     inner_passes: int = 5
     delta: float = 1e-3

@@ -30,15 +30,13 @@ class Parameters(ABC):
 
     rule: ClassVar[str | None] = None
     """The rule by which several workers learn, a name in `distributed.rules.RULES`; None where they do not."""
-    completes_once: ClassVar[bool] = False
-    """Whether gold that is known in part is completed once, by the weights that training starts from, and then learnt
-    as if all of it were annotated; if not, it is completed before each epoch."""
+    corrects: ClassVar[bool] = False
+    """Whether a loaded component is corrected: the weights of features that no example has stay as they are, and gold
+    that is known in part is completed once, by the weights that training starts from, and then learnt as if all of it
+    were annotated. Otherwise it is completed before each epoch."""
 
-    has_sparse_updates: ClassVar[bool] = False
+    adds_planes_only: ClassVar[bool] = False
     """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used."""
-
-    keeps_absent_rows: ClassVar[bool] = False
-    """Whether the weights of features that no example has stay as they are, whatever w starts from."""
 
     seed: int | None = None
 

@@ -91,13 +91,13 @@ EQUAL_RATES = Corrections()
 class Extent(NamedTuple):
     """Bounds for n examples: how much oracles write at most, and what a mistake costs at least.
 
-    plane_entries: int64 [n], as in `Problem`. clique_sizes: int64 [n], as in `Cliques`. min_cost: the smallest positive
-    cost of a single mistake, ∞ if there is none.
+    plane_entries: int64 [n], as in `Problem`. clique_sizes: int64 [n], as in `Cliques`; empty where marginals are not
+    exact. min_cost: the smallest positive cost of a single mistake, ∞ if there is none.
     """
 
     plane_entries: np.ndarray
-    clique_sizes: np.ndarray
-    min_cost: float
+    clique_sizes: np.ndarray = np.zeros(0, np.int64)
+    min_cost: float = 1.0
 
     @property
     def unit(self) -> float:

@@ -14,7 +14,6 @@ from ..features.index import Columns, Program, add_features, empty_table, row_ke
 from ..features.ranges import ranges_of
 from ..models.chain.data import Chains, make_chains
 from ..models.chain.decoders import has_many_labels, learning_decoder
-from ..models.chain.layouts import WeightLayout
 from ..models.chain.numbering import FREQUENT, new_numbering, new_steps
 from ..models.chain.oracles import chain_problem, problem_by_use
 from ..models.chain.scores import decode_sequences
@@ -170,10 +169,9 @@ class Labelling:
         counts = np.bincount(self._chains.rows, minlength=self._n_rows)
         numbering = new_numbering(self._n_rows, n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
         steps = new_steps(n_labels, np.zeros(0, np.int64))
-        layout = WeightLayout(numbering)
         decoder = learning_decoder(self._chains.constraints, steps)
-        weights = self._learnt(problem_by_use(self._chains._replace(layout=layout, decoder=decoder)), orders)
-        return lambda chains: decode_sequences(chains._replace(layout=layout, decoder=decoder), weights)
+        weights = self._learnt(problem_by_use(self._chains._replace(numbering=numbering, decoder=decoder)), orders)
+        return lambda chains: decode_sequences(chains._replace(numbering=numbering, decoder=decoder), weights)
 
     def _learnt(self, problem: Problem, orders: list[np.ndarray]) -> np.ndarray:
         """The weights after an epoch in each of these orders."""

@@ -14,7 +14,7 @@ from ..growth import extended
 from ..memory import release
 from ..models.documents import DIGEST_SIZE
 from ..models.protocol import Batch, DataSet, ManyLayouts, PartlyKnown, is_incomplete
-from ..solvers.correction import Correction, losses
+from ..solvers.correction import losses
 from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
@@ -195,14 +195,15 @@ class Training:
         (fresh_docs,) = encoded.batches
         if self._state.online:
             suffered = self.learn()
-            self._texts = dict(enumerate(quoted(references[place]) for place in places)) if self._corrects else {}
+            corrects = self.parameters.corrects
+            self._texts = dict(enumerate(quoted(references[place]) for place in places)) if corrects else {}
             return suffered + self._update_online(fresh_docs)
         visited = self._visited
         if self._taken:
             visited = visited.copy()
             visited[self._taken] = True
         batch = self._known.recognise(references, read, places, fresh_docs.digests(), visited, self._unseen)
-        if self._corrects:
+        if self.parameters.corrects:
             pairs = zip(batch.numbers, references)
             self._texts |= {number: quoted(reference) for number, reference in pairs if number is not None}
         fresh = self._take_in(batch, fresh_docs)
@@ -223,11 +224,6 @@ class Training:
         suffered = self._learn(numbers, fresh) if numbers else 0.0
         self._texts = {}
         return suffered
-
-    @property
-    def _corrects(self) -> bool:
-        """Whether a loaded component is corrected."""
-        return isinstance(self.parameters, Correction)
 
     def state(self) -> dict[str, Any] | None:
         """The state for `resume`, not copied; None if nothing has been learnt or prepared."""
@@ -284,7 +280,8 @@ class Training:
         self._state = EpochState.restored(state)
         self.gets_parts = bool(state["gets_parts"])
         self._known.append([digests[k : k + DIGEST_SIZE].tobytes() for k in range(0, len(digests), DIGEST_SIZE)])
-        data.add(nothing.reserved(sizes))
+        data.add(nothing)
+        data.reserve(sizes)
         self._learner = start(self.parameters, data.problem(), None, self.n_threads)
         self._rng.bit_generator.state = json.loads(state["rng"])
         self._learner.restore(state["learner"], self._rng)
@@ -327,7 +324,7 @@ class Training:
         n_before = len(self)
         self._known.append(encoded.digests())
         projected = self.data.add(encoded)
-        if self.parameters.completes_once:
+        if self.parameters.corrects:
             if is_incomplete(self.data):
                 before = self._start_weights if self._completes_by is None else self._completes_by
                 self._completes_by = self._widened(before)
@@ -357,7 +354,7 @@ class Training:
         if self._learner is None:
             warm = None if self._start_weights is None else self._widened(self._start_weights)
             # Whatever the number of threads is: the order of weights is that of the sums over them.
-            is_sparse = self.parameters.has_sparse_updates and warm is None and not is_incomplete(self.data)
+            is_sparse = self.parameters.adds_planes_only and warm is None and not is_incomplete(self.data)
             if is_sparse and isinstance(self.data, ManyLayouts):
                 self.data.number_weights(by_use=True)
             try:
@@ -393,7 +390,7 @@ class Training:
             examples = self._rng.permutation(self.data.docs.examples(visited))
             learner.visit(examples)
             suffered += learner.loss - before
-            if self._corrects:
+            if self.parameters.corrects:
                 self.left_wrong += self._left_wrong(learner, visited, examples)
             self._visited[visited] = True
             numbers = later
@@ -527,7 +524,7 @@ class Training:
         examples = self._rng.permutation(learner.problem.n_examples)
         learner.visit(examples)
         suffered = learner.loss - before
-        if self._corrects:
+        if self.parameters.corrects:
             self.left_wrong = self._left_wrong(learner, np.arange(len(self)), examples)
         learner.end_epoch()
         return suffered

@@ -10,8 +10,9 @@ from spacy_ssvm.models.chain.data import dimension
 from spacy_ssvm.models.chain.weights import split
 from spacy_ssvm.models.frequency import NEW_LABEL_COST, exponents, rates
 from spacy_ssvm.models.packing import unpack_numbers
+from spacy_ssvm.models.protocol import Start
 from spacy_ssvm.models.tree.data import n_rows
-from spacy_ssvm.solvers.correction import Correction
+from spacy_ssvm.pipeline import trained_state
 from spacy_ssvm.solvers.dcd import Dcd
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
@@ -67,11 +68,16 @@ def test_one_correction_is_learnt_at_once_and_everything_else_stays(factory):
 CHAINS = [factory for factory in CORRECTED if factory != "ssvm_parser"]
 
 
+def starting(only_present: bool):
+    """`Start`, but for whether the data set may leave out the features that no Doc has."""
+    return lambda weights=None, by_default=False, *others, **named: Start(weights, only_present, *others, **named)
+
+
 @pytest.mark.parametrize("factory", CHAINS)
 def test_weights_of_features_that_no_doc_has_need_not_be_in_memory(factory, monkeypatch):
     found = []
     for only_present in (True, False):
-        monkeypatch.setattr(Correction, "keeps_absent_rows", only_present)
+        monkeypatch.setattr(trained_state, "Start", starting(only_present))
         nlp = learnt(factory)
         for examples in ([corrected(nlp, factory)], EXAMPLES[factory](nlp), [corrected(nlp, factory)]):
             nlp.update(examples, sgd=False)

@@ -1,4 +1,4 @@
-"""Long Docs are learnt from in pieces, whose features are those of the whole; here, a piece has three tokens or more."""
+"""Long Docs are learnt from in pieces, whose features are those of the whole; here, pieces have three tokens or more."""
 
 import logging
 
@@ -10,7 +10,7 @@ from spacy.tokens import Span
 from spacy.training import Example, biluo_to_iob
 
 from spacy_ssvm.models.chain import pieces
-from spacy_ssvm.models.chain.pieces import Division
+from spacy_ssvm.models.chain.pieces import Segmentation
 
 from ..problems import all_planes, objective, optimum
 from .toy import EXAMPLES, PARAGRAPHS, SPANS, TAGGED, blank, doc, morphs_of, teach, templates, train
@@ -63,7 +63,7 @@ def test_where_docs_are_cut(docs, size, anywhere, data):
     closed = [{start + t for t in range(len(run))} for runs in wrong for start, run in runs or [(0, [])]]
     before, pieces.MIN_PIECE = pieces.MIN_PIECE, size
     try:
-        cuts = Division(outside=None if anywhere else 0).cuts(starts, labels, wrong)
+        cuts = Segmentation(outside=None if anywhere else 0).cuts(starts, labels, wrong)
     finally:
         pieces.MIN_PIECE = before
     expected = []

@@ -103,11 +103,11 @@ def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     _, rows, _ = look_up_features(columns, split.rest, decoder._table)
     n_tokens, n_labels = len(types.ids), len(decoder.constraints.start)
     hits = len(rows) / n_tokens
-    n_entries = np.diff(decoder._labeller.layout.fixed.starts)[rows].sum() / n_tokens
+    n_entries = np.diff(decoder._labeller.weights.starts)[rows].sum() / n_tokens
     return {
         "columns": 8 * len(reader.attributes) + 2 * LINE,  # and the slot of the word's type, key and number
         "look-ups": LINE * (len(split.rest.seeds) + hits),  # a line of keys each, and one of rows where it is found
-        "rows": decoder._labeller.layout.fixed.entries.itemsize * n_entries + 8 * n_labels * len(split.groups),
+        "rows": decoder._labeller.weights.entries.itemsize * n_entries + 8 * n_labels * len(split.groups),
         "decoder": 2 * 8 * n_labels,
         "annotation": 8,
     }

@@ -6,7 +6,6 @@ from ...solvers.problem import Extent, Problem
 from ...structures.chain.constraints import Constraints
 from .data import Chains
 from .decoders import ALL_LABELS, ALONE, Decoder, has_many_labels, learning_decoder
-from .layouts import WeightLayout
 from .numbering import (
     FREQUENT,
     NO_PAIR,
@@ -55,7 +54,7 @@ class WeightsByUse:
     def problem(self, chains: Chains, n_rows: int, extent: Extent) -> Problem:
         """The problem of these chains, with places for so many rows."""
         self._numbering = with_rows(self._numbering, n_rows, self._n_labels)
-        return problem_by_use(chains._replace(layout=WeightLayout(self._numbering), decoder=self._decoder), extent)
+        return problem_by_use(chains._replace(numbering=self._numbering, decoder=self._decoder), extent)
 
     def without_chains(self) -> "WeightsByUse":
         """The numbering, for other chains."""

@@ -6,8 +6,9 @@ import numpy as np
 
 from ...kernels import Float32Array, Float64Array, Int32Array, Int64Array
 from ...structures.chain.constraints import Attributes, Constraints, max_attributes
-from .decoders import ALL_LABELS, Decoder
-from .layouts import BY_ROW, WeightLayout
+from .decoders import ALL_LABELS, Decoder, FixedDecoder
+from .numbering import NO_NUMBERING, Numbering
+from .rows import FixedRows
 
 
 class Chains(NamedTuple):
@@ -24,7 +25,7 @@ class Chains(NamedTuple):
     gold: int32 [T], gold labels, complete and within the constraints.
     costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
     kinds: int32 [T], rows of `constraints.token`.
-    layout: where the weights are. decoder: what decoding reads besides scores.
+    numbering: of the weights, where they are numbered by use; else empty. decoder: what decoding reads besides scores.
     """
 
     starts: Int64Array
@@ -35,8 +36,26 @@ class Chains(NamedTuple):
     costs: Float64Array
     kinds: Int32Array
     constraints: Constraints
-    layout: WeightLayout = BY_ROW
+    numbering: Numbering = NO_NUMBERING
     decoder: Decoder = ALL_LABELS
+
+
+class FixedChains(NamedTuple):
+    """Sequences to predict labels for, with all that this takes; the fields are those of `Chains`, without gold.
+
+    Kernels get copies of what they are given, so each of the two has only what it needs.
+
+    weights: of feature rows.
+    """
+
+    starts: Int64Array
+    feature_starts: Int64Array
+    rows: Int32Array
+    values: Float32Array
+    kinds: Int32Array
+    constraints: Constraints
+    weights: FixedRows
+    decoder: FixedDecoder
 
 
 def make_chains(

@@ -9,7 +9,7 @@ from ...features.ranges import elements, ranges_of, taken_starts
 from ...solvers.problem import Corrections, Problem
 from ...structures.chain.constraints import Constraints
 from ..documents import Documents
-from ..growing import Growing, Levels
+from ..growing import ExampleSet, Growing, Levels
 from ..protocol import ManyLayouts, PartlyKnown, Rows, Sharded
 from .by_use import WeightsByUse
 from .completion import new_labels_ruled_out, project
@@ -19,48 +19,44 @@ from .feature_rows import FeatureRows
 from .first_pass import SeenLabels
 from .gold_labels import GoldLabels
 from .oracles import chain_problem, extent
-from .pieces import WHOLE_DOCS, Division, runs_of_pieces
+from .pieces import WHOLE_DOCS, Segmentation, runs_of_pieces
 
 LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",), ones="values")
 """The arrays of `Chains`."""
 
 
-class ChainSet(PartlyKnown, ManyLayouts, Sharded):
+class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
     """Chains with their feature rows.
 
-    features: their rows. constraints: of all chains. seen_labels: of the first pass, if there is one. division: of Docs
+    features: their rows. constraints: of all chains. seen_labels: of the first pass, if there is one. segmentation: of Docs
     into examples. by_use: the numbering of weights, None if they are numbered by row.
     """
-
-    impossible = "such as an entity that begins with whitespace"
 
     def __init__(
         self,
         features: FeatureRows,
         constraints: Constraints,
         seen_labels: SeenLabels | None = None,
-        division: Division = WHOLE_DOCS,
+        segmentation: Segmentation = WHOLE_DOCS,
         by_use: WeightsByUse | None = None,
     ) -> None:
-        self.docs = Documents(unit=division.unit)
+        nothing, empty = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        none = make_chains(nothing, nothing, empty, empty, constraints)
+        super().__init__(Growing(LEVELS, extent, none, Documents(unit=segmentation.unit)))
         self.features = features
         self.seen_labels = seen_labels
         self._constraints = constraints
-        self._division = division
-        nothing, empty = np.zeros(1, np.int64), np.zeros(0, np.int32)
-        none = make_chains(nothing, nothing, empty, empty, constraints)
-        self._chains = Growing[Chains](LEVELS, extent, none)
+        self._segmentation = segmentation
         # The edit scripts of a lemmatizer are no labels that anybody gives examples for.
-        self._gold = GoldLabels(self.features.earlier.is_new & (not of_tokens))
+        self._gold = GoldLabels(self.features.earlier.is_new & (not segmentation.of_tokens))
         self._by_use = by_use
-        self._problem: Problem | None = None
 
     def add(self, encoded: EncodedChains) -> np.ndarray:
         columns = encoded.columns if self.seen_labels is None else self.seen_labels.columns_of(encoded)
         feature_starts, rows, values = self.features.read(columns)
         sizes, starts, tokens = self._examples(encoded)
         features: Any = slice(None)
-        if self._division.of_tokens:
+        if self._segmentation.of_tokens:
             features, feature_starts = elements(feature_starts, tokens), taken_starts(feature_starts, tokens)
         gold = encoded.annotated[tokens]
         annotated = gold.copy()
@@ -76,55 +72,48 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         )
         project(chunk, annotated)
         wrong: Sequence[Runs] = [()] * int(sizes.sum())
-        if not self._division.of_tokens and encoded.sizes is None:
-            cuts = self._division.cuts(starts, chunk.gold, encoded.wrong)
+        if not self._segmentation.of_tokens:
+            cuts = self._segmentation.cuts(starts, chunk.gold, encoded.wrong)
             sizes = sizes + np.diff(np.searchsorted(cuts, starts))
             chunk = chunk._replace(starts=np.sort(np.append(starts, cuts)))
             wrong = runs_of_pieces(encoded.wrong, starts, chunk.starts)
-        self._chains.add(chunk)
         self._gold.add(chunk.starts, annotated, wrong)
-        n_before, self.docs = self.docs.n_examples, self.docs.with_more(sizes)
-        self._problem = None
-        return n_before + ranges_of(chunk.starts, np.flatnonzero(annotated != gold))
+        first, self._problem = self.examples.add(chunk, sizes), None
+        return first + ranges_of(chunk.starts, np.flatnonzero(annotated != gold))
 
     def _examples(self, encoded: EncodedChains) -> tuple[np.ndarray, np.ndarray, Any]:
         """The number of examples of each Doc, before long ones are cut, int64 [n], the first token of each example and
         the end, int64, and which tokens these are of."""
-        starts, sizes = encoded.columns.starts, encoded.sizes
-        if sizes is not None:
-            return sizes, np.zeros(int(sizes.sum()) + 1, np.int64), np.zeros(0, np.int64)
-        if not self._division.of_tokens:
+        starts = encoded.columns.starts
+        if not self._segmentation.of_tokens:
             return np.ones(len(starts) - 1, np.int64), starts, slice(None)
         tokens = np.flatnonzero(encoded.annotated >= 0)
         return np.diff(np.searchsorted(tokens, starts)), np.arange(len(tokens) + 1), tokens
 
-    def replace_by_last(self, docs: list[int]) -> None:
-        starts = self._chains.joined().starts
-        order, self.docs = self.docs.replaced_by_last(docs)
-        self._gold.keep(order, elements(np.append(starts, starts[-1]), order))
-        self._chains.keep(order)
+    def keep(self, examples: np.ndarray) -> None:
+        starts = self.examples.joined().starts
+        self._gold.keep(examples, elements(np.append(starts, starts[-1]), examples))
+        super().keep(examples)
         self.features.count_anew()
-        self._problem = None
 
-    def problem(self) -> Problem:
-        if self._problem is None:
-            if self._by_use is None:
-                self._problem = self.problem_by_row()
-            else:
-                self._problem = self._by_use.problem(self._chains.joined(), len(self.features), self._chains.extent())
-            self.features.release()
-        return self._problem
+    def make_problem(self) -> Problem:
+        if self._by_use is None:
+            made = self.problem_by_row()
+        else:
+            made = self._by_use.problem(self.examples.joined(), len(self.features), self.examples.extent())
+        self.features.release()
+        return made
 
     def problem_by_row(self) -> Problem:
         rows = self.features
         corrections = Corrections(rows.rates(), self.initial, self._gold.have_new)
-        return chain_problem(self._chains.joined(), len(rows), corrections, self._chains.extent())
+        return chain_problem(self.examples.joined(), len(rows), corrections, self.examples.extent())
 
     def number_weights(self, by_use: bool) -> None:
         self._problem = self._by_use = None
         if by_use:
-            counts = self.features.counts(self._chains.joined().rows)
-            self._by_use = WeightsByUse.new(counts, self._constraints, self._division.of_tokens)
+            counts = self.features.counts(self.examples.joined().rows)
+            self._by_use = WeightsByUse.new(counts, self._constraints, self._segmentation.of_tokens)
         else:
             self.features.take_all()
 
@@ -154,14 +143,14 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         return self._gold.is_incomplete()
 
     def complete(self, docs: np.ndarray | None, weights: np.ndarray, for_good: bool = False) -> np.ndarray:
-        chains, weights = self._chains.joined(), self.by_row(weights)
+        chains, weights = self.examples.joined(), self.by_row(weights)
         examples = None if docs is None else self.docs.examples(docs)
         if not for_good:
             return self._gold.complete(chains, examples, weights)
         with new_labels_ruled_out(weights, self.features.earlier.is_unused):
             changed = self._gold.complete(chains, examples, weights)
         if self._gold.count_as_annotated(chains):
-            self._chains.add_cost(1.0)
+            self.examples.add_cost(1.0)
             self._problem = None
         return changed
 
@@ -171,23 +160,23 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         return [index, *([] if self.seen_labels is None else self.seen_labels.notes())]
 
     def gold(self, doc: int) -> np.ndarray:
-        return np.array(self._chains.joined().gold[self._tokens(doc)])
+        return np.array(self.examples.joined().gold[self._tokens(doc)])
 
     def set_gold(self, doc: int, gold: np.ndarray) -> None:
         place = self._tokens(doc)
         given = self._gold.annotated[place]
         if gold.shape != given.shape or not ((gold >= 0) & (gold < len(self._constraints.start))).all():
             raise ValueError("the saved solver state belongs to a component with other labels")
-        self._chains.joined().gold[place] = np.where(given < 0, gold, given)
+        self.examples.joined().gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
         features, by_use = self.features.without_tokens(), self._by_use and self._by_use.without_chains()
-        return ChainSet(features, self._constraints, self.seen_labels, self._division, by_use)
+        return ChainSet(features, self._constraints, self.seen_labels, self._segmentation, by_use)
 
     def rows(self) -> Rows:
         n_labels = len(self._constraints.start)
         keys = np.zeros(0, np.uint64) if self.features.hash_bits else self.features.keys()
-        return Rows(keys, n_labels * n_labels, n_labels, self.features.counts(self._chains.joined().rows))
+        return Rows(keys, n_labels * n_labels, n_labels, self.features.counts(self.examples.joined().rows))
 
     def shared(self) -> np.ndarray:
         """Nothing: each shard has a first pass of its own."""
@@ -197,11 +186,11 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
         return self.without_docs()
 
     def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "ChainSet":
-        return ChainSet(self.features.of_keys(keys, seen), self._constraints, self.seen_labels, self._division)
+        return ChainSet(self.features.of_keys(keys, seen), self._constraints, self.seen_labels, self._segmentation)
 
     def seen(self) -> np.ndarray:
         """log₂(1 + n), rounded, uint8 [R], of how often each row was seen in these Docs or in earlier ones."""
-        return self.features.seen(self._chains.joined().rows)
+        return self.features.seen(self.examples.joined().rows)
 
     def _tokens(self, doc: int) -> slice:
-        return self.docs.members(doc, self._chains.joined().starts)
+        return self.docs.members(doc, self.examples.joined().starts)

@@ -5,7 +5,7 @@ take longer for these than for all else. So there the weights in use bound the s
 win are left out (`structures.chain.pruning`), and the rest is decoded. The result is exact.
 
 Which decoder it is depends on the arrays in the data, as with `layouts`: for another one, add its data to `Decoder` and
-its kernel to `decode_labels`.
+`FixedDecoder`, and its kernel to `decode_labels` and `decode_fixed`.
 """
 
 from typing import NamedTuple
@@ -20,16 +20,26 @@ from .numbering import NO_STEPS, StepNumbering
 
 
 class Decoder(NamedTuple):
-    """The data that decoding reads besides scores of tokens.
+    """The data that decoding by weights that are learnt reads besides scores of tokens.
 
     alone: whether there are no transitions: each token is labelled by itself.
     allowed: where labels are left out, those whose scores are read; else empty. used: the places of the weights of
-    transitions, where these are learnt and numbered by use; else empty. steps: the scores of transitions, with their
-    constraints, where these are fixed; else empty. bounds: of the steps, where these are fixed and labels are left out.
+    transitions, where these are numbered by use; else empty.
     """
 
     allowed: AllowedLabels
     used: StepNumbering
+    alone: bool
+
+
+class FixedDecoder(NamedTuple):
+    """The data that decoding by fixed weights reads besides scores of tokens.
+
+    allowed, alone: as in `Decoder`. steps: the scores of transitions, with their constraints. bounds: of the steps,
+    where labels are left out; else empty.
+    """
+
+    allowed: AllowedLabels
     steps: Steps
     bounds: Bounds
     alone: bool
@@ -39,17 +49,41 @@ class Decoder(NamedTuple):
 def decode_labels(decoder, scores, kinds, constraints, weights, path):
     """Write the best sequence by token scores, float64 [T, L], to path, int32 [T]; returns its score.
 
-    scores: with the tokens' constraints. kinds: int32 [T]. weights: float64 [d], not read where transitions are fixed.
+    scores: with the tokens' constraints. kinds: int32 [T]. weights: float64 [d].
     """
+    start, end = constraints.start, constraints.end
     if decoder.alone:
         return _decode_each(scores, path)
     if len(decoder.allowed.labels) > 0:
-        return _decode_pruned(decoder, scores, kinds, constraints.start, constraints.end, weights, path)
-    steps = decoder.steps
+        bounds = _bounds_in_use(decoder.used, weights)
+        left = prune_labels(scores, kinds, decoder.allowed, start, end, bounds)
+        between = np.zeros((len(left.labels), len(left.labels)))
+        _write_in_use(decoder.used, weights, left.number, between)
+        return viterbi_pruned(left, between, start, end, path)
+    nothing = np.empty((0, 0))
+    steps = Steps(nothing, nothing, np.empty(0))
     # A single token has none.
-    if len(steps.scores) == 0 and len(path) > 1:
+    if len(path) > 1:
         steps = steps_of(transition_scores(constraints, weights))
-    return viterbi(scores, steps, constraints.start, constraints.end, np.empty_like(scores), path)
+    return viterbi(scores, steps, start, end, np.empty_like(scores), path)
+
+
+@kernel
+def decode_fixed(decoder, scores, kinds, constraints, path):
+    """As `decode_labels`, by fixed weights."""
+    start, end = constraints.start, constraints.end
+    if decoder.alone:
+        return _decode_each(scores, path)
+    if len(decoder.allowed.labels) > 0:
+        left = prune_labels(scores, kinds, decoder.allowed, start, end, decoder.bounds)
+        n_left = len(left.labels)
+        between = np.empty((n_left, n_left))
+        for i in range(n_left):
+            steps = decoder.steps.scores[left.labels[i]]
+            for j in range(n_left):
+                between[i, j] = steps[left.labels[j]]
+        return viterbi_pruned(left, between, start, end, path)
+    return viterbi(scores, decoder.steps, start, end, np.empty_like(scores), path)
 
 
 @kernel
@@ -79,23 +113,6 @@ def _decode_each(scores, path):
 
 
 @kernel
-def _decode_pruned(decoder, scores, kinds, start, end, weights, path):
-    used, fixed = decoder.used, decoder.steps.scores
-    bounds = decoder.bounds if len(fixed) > 0 else _bounds_in_use(used, weights)
-    left = prune_labels(scores, kinds, decoder.allowed, start, end, bounds)
-    n_left = len(left.labels)
-    between = np.zeros((n_left, n_left))
-    if len(fixed) > 0:
-        for i in range(n_left):
-            steps = fixed[left.labels[i]]
-            for j in range(n_left):
-                between[i, j] = steps[left.labels[j]]
-    else:
-        _write_in_use(used, weights, left.number, between)
-    return viterbi_pruned(left, between, start, end, path)
-
-
-@kernel
 def _bounds_in_use(used, weights):
     """The `Bounds` of the scores of steps. Transitions that are not in use score 0."""
     n_labels = len(used.places)
@@ -119,16 +136,15 @@ def _write_in_use(used, weights, number, between):
 
 _NOTHING, _NONE = np.zeros(0), np.zeros((0, 0))
 _NO_NUMBERS, _NO_LABELS = np.zeros(0, np.int64), np.zeros(0, np.int32)
-ALL_LABELS = Decoder(
-    AllowedLabels(_NO_NUMBERS, _NO_LABELS, _NO_NUMBERS, _NO_LABELS),
-    NO_STEPS,
-    Steps(_NONE, _NONE, _NOTHING),
-    Bounds(_NOTHING, _NOTHING, _NOTHING, _NOTHING),
-    alone=False,
-)
-"""The decoder by all labels and transitions, whose weights are learnt and numbered by row."""
+NONE_LEFT_OUT = AllowedLabels(_NO_NUMBERS, _NO_LABELS, _NO_NUMBERS, _NO_LABELS)
+"""The scores of all labels are read."""
+ALL_LABELS = Decoder(NONE_LEFT_OUT, NO_STEPS, alone=False)
+"""The decoder by all labels and transitions, whose weights are numbered by row."""
 ALONE = ALL_LABELS._replace(alone=True)
 """The decoder of sequences where each token is labelled by itself."""
+_NO_BOUNDS = Bounds(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
+FIXED_ALONE = FixedDecoder(NONE_LEFT_OUT, Steps(_NONE, _NONE, _NOTHING), _NO_BOUNDS, alone=True)
+"""The same by fixed weights."""
 
 
 def has_many_labels(constraints: Constraints) -> bool:
@@ -141,16 +157,15 @@ def learning_decoder(constraints: Constraints, used: StepNumbering) -> Decoder:
     return ALL_LABELS._replace(allowed=allowed_labels(constraints), used=used)
 
 
-def fixed_decoder(constraints: Constraints, transitions: np.ndarray) -> Decoder:
+def fixed_decoder(constraints: Constraints, transitions: np.ndarray) -> FixedDecoder:
     """The decoder by fixed weights of transitions, float [L, L]."""
     scores = transitions + constraints.transition
     if not has_many_labels(constraints):
-        return ALL_LABELS._replace(steps=steps_of(scores))
-    steps = Steps(scores, _NONE, _NOTHING)
-    return ALL_LABELS._replace(allowed=allowed_labels(constraints), steps=steps, bounds=bounds_of(scores))
+        return FixedDecoder(NONE_LEFT_OUT, steps_of(scores), _NO_BOUNDS, alone=False)
+    return FixedDecoder(allowed_labels(constraints), Steps(scores, _NONE, _NOTHING), bounds_of(scores), alone=False)
 
 
-def with_kinds(decoder: Decoder, constraints: Constraints) -> Decoder:
+def with_kinds(decoder: FixedDecoder, constraints: Constraints) -> FixedDecoder:
     """The decoder for its constraints with further kinds of tokens."""
     if not len(decoder.allowed.labels):
         return decoder

@@ -20,7 +20,6 @@ class EncodedChains:
     columns: attribute keys. annotated: int32 [T], gold labels, -1 where unknown. kinds: int32 [T], rows of the
     token constraints. costs: float64 [T], losses of wrong labels. wrong: for each Doc the runs of labels that it is
     known not to have, as token and labels, int32; none by default. Their tokens cost 1 where gold is unknown.
-    sizes: int64 [n], the number of examples without tokens that each Doc stands for; None for Docs with tokens.
     """
 
     def __init__(
@@ -30,12 +29,10 @@ class EncodedChains:
         kinds: np.ndarray,
         costs: np.ndarray,
         wrong: "Sequence[Runs] | None" = None,
-        sizes: np.ndarray | None = None,
     ) -> None:
         self.columns = columns
         self.annotated = annotated
         self.kinds = kinds
-        self.sizes = sizes
         self.costs = np.where(annotated >= 0, costs, 0.0)
         self.wrong = [()] * (len(columns.starts) - 1) if wrong is None else wrong
         for first, runs in zip(columns.starts, self.wrong):
@@ -50,11 +47,6 @@ class EncodedChains:
         columns = take_columns(self.columns, chosen)
         wrong = [self.wrong[doc] for doc in docs]
         return EncodedChains(columns, self.annotated[tokens], self.kinds[tokens], self.costs[tokens], wrong)
-
-    def reserved(self, sizes: np.ndarray) -> "EncodedChains":
-        """See `Batch`."""
-        columns = self.columns._replace(starts=np.zeros(len(sizes) + 1, np.int64))
-        return EncodedChains(columns, self.annotated, self.kinds, self.costs, sizes=sizes)
 
     def digests(self) -> list[bytes]:
         """A digest of each Doc, DIGEST_SIZE bytes: equal for equal input and annotation."""

@@ -89,9 +89,6 @@ class LabelFirstPass:
         kinds = np.zeros(columns.keys.shape[1], np.int32)
         return labeller.labelling(columns, None, kinds, self._constraints)()
 
-    def forget_types(self) -> None:
-        self._labeller.forget_types()
-
 
 class SeenLabels:
     """The attribute of Docs to learn from: from jackknifed labels for those that the first pass has learnt from.

@@ -11,11 +11,10 @@ from ...features.index import Columns, Program, Table, extract_at
 from ...features.program import SplitProgram
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints, only_labels
-from .data import Chains, require_finite
-from .decoders import ALL_LABELS, ALONE, Decoder, fixed_decoder, has_many_labels, with_kinds
-from .layouts import WeightLayout
-from .rows import fixed_rows
-from .scores import best_path, emission_scores
+from .data import FixedChains, require_finite
+from .decoders import FIXED_ALONE, NONE_LEFT_OUT, FixedDecoder, fixed_decoder, has_many_labels, with_kinds
+from .rows import FixedRows, fixed_rows
+from .scores import best_fixed_path, fixed_emission_scores
 from .type_sums import NOTHING_SHARED, SharedScores, TypeSums, add_shared
 from .weights import ChainWeights
 
@@ -26,17 +25,16 @@ SCORED_TOGETHER = 16
 @kernel
 def _score(columns, program, table, tokens, chains, shared, scores):
     extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
-    weights = np.empty(0)
     for example in range(len(chains.starts) - 1):
         first, end = chains.starts[example], chains.starts[example + 1]
-        emission_scores(chains, example, weights, scores[first:end])
+        fixed_emission_scores(chains, example, scores[first:end])
         add_shared(shared, first, end, scores[first:end])
 
 
 @kernel
 def _label(columns, program, table, tokens, chains, shared, labels):
     extract_at(columns, program, table, tokens, chains.feature_starts, chains.rows, chains.values)
-    weights, longest = np.empty(0), 0
+    longest = 0
     for example in range(len(chains.starts) - 1):
         longest = max(longest, chains.starts[example + 1] - chains.starts[example])
     # Once: that of a document is much, and would be new memory each time.
@@ -44,25 +42,25 @@ def _label(columns, program, table, tokens, chains, shared, labels):
     for example in range(len(chains.starts) - 1):
         first, end = chains.starts[example], chains.starts[example + 1]
         scores = memory[: end - first]
-        emission_scores(chains, example, weights, scores)
+        fixed_emission_scores(chains, example, scores)
         add_shared(shared, first, end, scores)
-        best_path(chains, example, weights, scores, labels[first:end])
+        best_fixed_path(chains, example, scores, labels[first:end])
 
 
 @dataclass(frozen=True)
 class Labeller:
     """Labels and scores tokens by fixed weights.
 
-    program: templates. table: of their features. layout, decoder: with the weights. constraints: the usual ones; others
-    are these with further kinds of tokens. sums: of further templates, which read one word type each; None if there are
-    none. only: None or, where each token is a chain of its own, `only_labels` of the constraints: tokens that can have
-    one label only are not read.
+    program: templates. table: of their features. weights: of its rows. decoder: by the weights of transitions.
+    constraints: the usual ones; others are these with further kinds of tokens. sums: of further templates, which read
+    one word type each; None if there are none. only: None or, where each token is a chain of its own, `only_labels` of
+    the constraints: tokens that can have one label only are not read.
     """
 
     program: Program
     table: Table
-    layout: WeightLayout
-    decoder: Decoder
+    weights: FixedRows
+    decoder: FixedDecoder
     constraints: Constraints
     sums: TypeSums | None = None
     only: np.ndarray | None = None
@@ -88,18 +86,14 @@ class Labeller:
     def scores(self, columns: Columns, types: Types | None, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
         """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included."""
         tokens, scores = np.arange(len(kinds)), np.zeros((len(kinds), len(constraints.start)))
-        chains = self._chains(columns.starts, kinds, constraints)._replace(decoder=ALL_LABELS)
+        chains = self._chains(columns.starts, kinds, constraints)
+        chains = chains._replace(decoder=chains.decoder._replace(allowed=NONE_LEFT_OUT))
         _score(columns, self.program, self.table, tokens, chains, self._shared(types), scores)
         self._require_finite_values(chains)
         return scores
 
-    def forget_types(self) -> None:
-        """Drop what is stored about word types."""
-        if self.sums is not None:
-            self.sums.forget()
-
     def _labels(
-        self, columns: Columns, tokens: np.ndarray, chains: Chains, shared: SharedScores, labels: np.ndarray
+        self, columns: Columns, tokens: np.ndarray, chains: FixedChains, shared: SharedScores, labels: np.ndarray
     ) -> np.ndarray:
         """`labels` with the best ones of the given tokens, int64, of which the chains are, for this call only."""
         found = np.zeros(len(tokens), np.int32)
@@ -111,24 +105,22 @@ class Labeller:
     def _shared(self, types: Types | None) -> SharedScores:
         return NOTHING_SHARED if self.sums is None or types is None else self.sums.of(types)
 
-    def _chains(self, starts: np.ndarray, kinds: np.ndarray, constraints: Constraints) -> Chains:
-        """Chains without gold labels, with room for their features."""
+    def _chains(self, starts: np.ndarray, kinds: np.ndarray, constraints: Constraints) -> FixedChains:
+        """Chains with room for their features."""
         n_tokens = len(kinds)
         max_features = n_tokens * len(self.program.seeds)
-        return Chains(
+        return FixedChains(
             starts,
             np.zeros(n_tokens + 1, np.int64),
             np.empty(max_features, np.int32),
             np.empty(max_features, np.float32),
-            np.empty(0, np.int32),
-            np.empty(0),
             kinds,
             constraints,
-            self.layout,
+            self.weights,
             with_kinds(self.decoder, constraints),
         )
 
-    def _require_finite_values(self, chains: Chains) -> None:
+    def _require_finite_values(self, chains: FixedChains) -> None:
         if self.program.reals.max(initial=-1) >= 0:
             require_finite(chains.starts, chains.feature_starts, chains.values[: chains.feature_starts[-1]])
 
@@ -146,11 +138,11 @@ def labeller(
 
     Sums for word types do not pay where labels are many, or where few tokens of a type may be read.
     """
-    layout = WeightLayout(fixed=fixed_rows(weights.rows, len(constraints.start)))
+    rows = fixed_rows(weights.rows, len(constraints.start))
     if of_tokens:
-        return Labeller(program, table, layout, ALONE, constraints, only=only_labels(constraints))
+        return Labeller(program, table, rows, FIXED_ALONE, constraints, only=only_labels(constraints))
     decoder = fixed_decoder(constraints, weights.transitions)
     if has_many_labels(constraints):
-        return Labeller(program, table, layout, decoder, constraints)
-    sums = TypeSums(reader, split.groups, table, layout, constraints)
-    return Labeller(split.rest, table, layout, decoder, constraints, sums)
+        return Labeller(program, table, rows, decoder, constraints)
+    sums = TypeSums(reader, split.groups, table, rows, constraints)
+    return Labeller(split.rest, table, rows, decoder, constraints, sums)

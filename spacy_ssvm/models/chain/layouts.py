@@ -1,33 +1,17 @@
 """Layouts of a chain's weights: where the weights of feature rows lie, and how the tokens of a sequence are scored.
 
-Which layout it is depends on the arrays in the data, not on a first-class function: numba needs 0.1 ms to recognise one
-whenever Python calls a kernel. For another layout, add its data to `WeightLayout` and its kernel to `score_features`.
+Weights that are learnt lie by row or, with a `Numbering`, by use; which it is depends on the arrays in the data, not on
+a first-class function: numba needs 0.1 ms to recognise one whenever Python calls a kernel. Weights to predict with are
+`FixedRows`.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import (
-    kernel,
-    prefetch,
-)
-from .numbering import NO_NUMBERING, Numbering, add_row_in_use, fetch_row_in_use
-from .rows import NO_FIXED_ROWS, FixedRows
+from ...kernels import kernel, prefetch
+from .numbering import add_row_in_use, fetch_row_in_use
 
 WEIGHTS_OF_A_LINE = 16
 """Weights of 32 bits in a cache line of 64 bytes; for larger ones every second line is fetched."""
-
-
-class WeightLayout(NamedTuple):
-    """A layout of weights: by row, unless there is a numbering of weights by use or there are fixed rows."""
-
-    numbering: Numbering = NO_NUMBERING
-    fixed: FixedRows = NO_FIXED_ROWS
-
-
-BY_ROW = WeightLayout()
-"""A block of L weights for each feature row, one after the other."""
 
 
 @kernel
@@ -88,7 +72,7 @@ def _fetch_fixed(feature_starts, rows, token, fixed):
 
 @kernel
 def score_fixed(feature_starts, rows, values, first, end, fixed, scores):
-    """`SCORE` by `FixedRows`, which hold the weights."""
+    """As `score_features`, by weights in `FixedRows`."""
     # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
     n_labels = np.uint64(scores.shape[1])
     for token in range(first, end):
@@ -108,14 +92,12 @@ def score_fixed(feature_starts, rows, values, first, end, fixed, scores):
 
 
 @kernel
-def score_features(layout, feature_starts, rows, values, first, end, weights, scores):
+def score_features(numbering, feature_starts, rows, values, first, end, weights, scores):
     """Write wᵀΦ of tokens first … end − 1, a sequence, and each label, from their features alone, to scores [T, L].
 
-    feature_starts, rows, values: as in `Chains`. weights: float64 [d], not read where the layout holds them.
+    numbering, feature_starts, rows, values: as in `Chains`. weights: float64 [d].
     """
-    if len(layout.fixed.starts) > 0:
-        score_fixed(feature_starts, rows, values, first, end, layout.fixed, scores)
-    elif len(layout.numbering.counts) > 0:
-        _score_by_use(feature_starts, rows, values, first, end, layout.numbering, weights, scores)
+    if len(numbering.counts) > 0:
+        _score_by_use(feature_starts, rows, values, first, end, numbering, weights, scores)
     else:
         _score_by_row(feature_starts, rows, values, first, end, weights, scores)

@@ -24,7 +24,7 @@ from .encoded import EncodedChains
 from .factors import FeatureNames
 from .feature_rows import FeatureRows
 from .first_pass import LabelExamples, LabelFirstPass, LearntLabels, SeenLabels, label_names
-from .pieces import Division
+from .pieces import Segmentation
 from .predictor import ChainPredictor
 from .space import ChainGold, ChainSpace
 from .start_weights import StartWeights, no_start_weights, seen_of, with_others
@@ -153,12 +153,12 @@ class ChainModel:
         whole: bool = False,
     ) -> ChainSet:
         """in_use: pairs and transitions, as `by_use.split` returns them; None for weights by row. whole: as in
-        `Division`."""
+        `Segmentation`."""
         rows = FeatureRows(self.extractor.program, table, len(self.labels), earlier)
         constraints, of_tokens = self.space.kinds.constraints(), self.space.of_tokens
-        division = Division(of_tokens, self.space.kinds.outside, whole)
+        segmentation = Segmentation(of_tokens, self.space.kinds.outside, whole)
         by_use = None if in_use is None else WeightsByUse.resumed(*in_use, len(rows), constraints, of_tokens)
-        return ChainSet(rows, constraints, seen_labels, division, by_use)
+        return ChainSet(rows, constraints, seen_labels, segmentation, by_use)
 
     def _seen_labels(self, weights: ChainWeights | None, notes: Sequence[np.ndarray] = ()) -> SeenLabels | None:
         """The labels of a first pass with these weights. notes: of `SeenLabels.notes`."""

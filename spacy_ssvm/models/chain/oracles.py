@@ -80,7 +80,7 @@ def max_oracle(chains, example, weights, loss_scale, indices, values):
     path = np.empty(length, np.int32)
     decode(chains, example, weights, loss_scale, path)
     entries, loss = feature_difference(chains, example, path, indices, values)
-    name_places(chains.layout.numbering, chains.decoder.used, len(chains.constraints.start), indices, entries)
+    name_places(chains.numbering, chains.decoder.used, len(chains.constraints.start), indices, entries)
     return entries, loss
 
 
@@ -150,13 +150,13 @@ def chain_problem(
 
 
 def problem_by_use(chains: Chains, known: Extent | None = None) -> Problem:
-    """The problem of labelled sequences whose layout numbers weights by use, for solvers that call its max-oracle only,
+    """The problem of labelled sequences whose weights are numbered by use, for solvers that call its max-oracle only,
     and in one thread.
 
     known: `extent` of the chains, if they have been found.
     """
     known = extent(chains) if known is None else known
-    n_labels, numbering = len(chains.constraints.start), chains.layout.numbering
+    n_labels, numbering = len(chains.constraints.start), chains.numbering
     return Problem(
         chains,
         max_oracle,

@@ -1,4 +1,4 @@
-"""The division of Docs into the examples of a solver: Docs, pieces of long ones, or single tokens.
+"""The segmentation of Docs into the examples of a solver: Docs, pieces of long ones, or single tokens.
 
 An epoch makes one plane of an example, however long it is, so that a solver learns little from a few long sequences.
 Pieces have the features that their tokens have in the whole Doc; of what a model scores, only the transition from one
@@ -17,7 +17,7 @@ MIN_PIECE = 100
 
 
 @dataclass(frozen=True)
-class Division:
+class Segmentation:
     """The kind of examples that Docs are divided into.
 
     of_tokens: each token with a gold label is an example. Otherwise, long Docs are cut into pieces where `outside` is
@@ -56,7 +56,7 @@ class Division:
         return np.array(cuts, np.int64)
 
 
-WHOLE_DOCS = Division(whole=True)
+WHOLE_DOCS = Segmentation(whole=True)
 
 
 def runs_of_pieces(wrong: Sequence[Runs], starts: np.ndarray, pieces: np.ndarray) -> Sequence[Runs]:

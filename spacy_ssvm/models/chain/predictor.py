@@ -58,8 +58,8 @@ class ChainPredictor:
             space.of_tokens,
         )
 
-    def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
-        """A function that finds the best labels of each Doc, int32 [tokens], as `Predictor.prepared`."""
+    def __call__(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
+        """A function that finds the best labels of each Doc, int32 [tokens], as `Predictor`."""
         if not any(len(doc) for doc in docs):
             return lambda: [np.zeros(0, np.int32) for _ in docs]
         return self._decoding(*self._read(docs))
@@ -73,12 +73,6 @@ class ChainPredictor:
         fired = FiredFeatures(doc.copy(), self.extractor, columns, partial(self.contributions, columns))
         labels, transitions = self._space.labels, self._between.transitions
         return [(sequence, ChainFeatures(fired, sequence.first, transitions, labels)) for sequence in sequences]
-
-    def forget_types(self) -> None:
-        self.extractor.reader.forget_types()
-        self._labeller.forget_types()
-        if self._first_pass is not None:
-            self._first_pass.forget_types()
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Types, np.ndarray, Constraints]:
         """Columns, word types, the kinds of tokens, int32 [T], and the constraints, which have a row for each kind."""

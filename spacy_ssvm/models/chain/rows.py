@@ -79,9 +79,6 @@ class FixedRows(NamedTuple):
     entries: Float32Array
 
 
-NO_FIXED_ROWS = FixedRows(np.zeros(0, np.int64), np.zeros(0, np.float32))
-
-
 def fixed_rows(rows: SparseRows, n_labels: int) -> FixedRows:
     """Weights of rows in the layout for prediction."""
     sizes = np.diff(rows.starts)

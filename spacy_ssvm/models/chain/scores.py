@@ -1,11 +1,14 @@
-"""Scores of tokens and labels, with the loss if wanted, and the best sequences by them: any layout, any decoder."""
+"""Scores of tokens and labels, with the loss if wanted, and the best sequences by them: any layout, any decoder.
+
+`Chains` are scored by weights that are learnt, `FixedChains` by their own.
+"""
 
 import numpy as np
 
 from ...kernels import kernel
 from .data import Chains
-from .decoders import decode_labels
-from .layouts import score_features
+from .decoders import decode_fixed, decode_labels
+from .layouts import score_features, score_fixed
 
 
 @kernel
@@ -56,8 +59,10 @@ def add_to_attributes(attributes, changes):
 
 
 @kernel
-def _add_constraints(attributes, of_kinds, allowed, kinds, scores):
+def _add_constraints(chains, example, scores):
     """Add to tokens' scores, [T, L], from weights alone, what attributes and the tokens' constraints add."""
+    attributes, of_kinds, allowed = chains.constraints.attributes, chains.constraints.token, chains.decoder.allowed
+    kinds = chains.kinds[chains.starts[example] : chains.starts[example + 1]]
     for t in range(len(scores)):
         if len(allowed.labels) > 0:
             add_attributes_of_allowed(attributes, allowed, kinds[t], scores[t])
@@ -76,9 +81,16 @@ def emission_scores(chains, example, weights, scores):
     """
     first, end = chains.starts[example], chains.starts[example + 1]
     starts, rows, values = chains.feature_starts, chains.rows, chains.values
-    score_features(chains.layout, starts, rows, values, first, end, weights, scores)
-    attributes, kinds = chains.constraints.attributes, chains.kinds[first:end]
-    _add_constraints(attributes, chains.constraints.token, chains.decoder.allowed, kinds, scores)
+    score_features(chains.numbering, starts, rows, values, first, end, weights, scores)
+    _add_constraints(chains, example, scores)
+
+
+@kernel
+def fixed_emission_scores(chains, example, scores):
+    """As `emission_scores`, of `FixedChains`."""
+    first, end = chains.starts[example], chains.starts[example + 1]
+    score_fixed(chains.feature_starts, chains.rows, chains.values, first, end, chains.weights, scores)
+    _add_constraints(chains, example, scores)
 
 
 @kernel
@@ -100,6 +112,13 @@ def best_path(chains, example, weights, scores, path):
     """Write the best sequence by token scores, float64 [T, L], to path, int32 [T]; returns its score."""
     kinds = chains.kinds[chains.starts[example] : chains.starts[example + 1]]
     return decode_labels(chains.decoder, scores, kinds, chains.constraints, weights, path)
+
+
+@kernel
+def best_fixed_path(chains, example, scores, path):
+    """As `best_path`, of `FixedChains`."""
+    kinds = chains.kinds[chains.starts[example] : chains.starts[example + 1]]
+    return decode_fixed(chains.decoder, scores, kinds, chains.constraints, path)
 
 
 @kernel

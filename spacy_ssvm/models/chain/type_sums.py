@@ -1,17 +1,20 @@
 """Sums of the scores of features that read one word type only: each is found once, for fixed weights."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...features.columns import ColumnReader, Types
+from ...features.columns import ColumnReader, Generation, Types
 from ...features.index import Table, look_up_features
 from ...features.program import Group, rows_outside
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints
-from .layouts import WeightLayout, score_features
+from .layouts import score_fixed
+from .rows import FixedRows
 from .scores import add_attributes
 
 MAX_SCORES = 1 << 23
@@ -50,17 +53,28 @@ def add_shared(shared, first, end, scores):
 
 
 @kernel
-def _score_types(feature_starts, rows, values, attributes, layout, scores):
+def _score_types(feature_starts, rows, values, attributes, weights, scores):
     """Write wᵀΦ of the features of each of n types to scores, float64 [n, L]."""
-    score_features(layout, feature_starts, rows, values, 0, len(scores), np.empty(0), scores)
+    score_fixed(feature_starts, rows, values, 0, len(scores), weights, scores)
     for score in scores:
         add_attributes(attributes, score)
+
+
+@dataclass
+class _StoredSums:
+    """The vectors of `SharedScores`, with room for more; entries: int64, of each type, or 0; known: the last entry."""
+
+    vectors: np.ndarray
+    entries: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    known: int = 0
 
 
 class TypeSums:
     """The summed scores of word types by fixed weights, as far as they are known.
 
-    reader: of columns. groups: templates over these columns. table: of their features. layout: of the weights.
+    They are stored for as long as the reader knows the types.
+
+    reader: of columns. groups: templates over these columns. table: of their features. weights: of its rows.
     constraints: of the labels.
     """
 
@@ -69,60 +83,49 @@ class TypeSums:
         reader: ColumnReader,
         groups: Sequence[Group],
         table: Table,
-        layout: WeightLayout,
+        weights: FixedRows,
         constraints: Constraints,
     ) -> None:
         self._reader = reader
         self._groups = groups
         self._table = table
-        self._layout = layout
+        self._weights = weights
         self._attributes = constraints.attributes
         self._n_labels = len(constraints.start)
         self._offsets = np.array([group.offset for group in groups], np.int64)
         self._lock = Lock()
-        self._clear(-1)
-
-    def _clear(self, generation: int) -> None:
-        """Drop all scores; from now on, store those of types of this generation."""
-        self._generation = generation
-        self._entries = np.zeros(0, np.int64)
-        self._known = 0
-        self._vectors = self._outside()
+        self._stored: WeakKeyDictionary[Generation, _StoredSums] = WeakKeyDictionary()
 
     def of(self, types: Types) -> SharedScores:
         """The scores of the tokens' types; those of new types are summed and stored."""
         with self._lock:
-            if types.generation != self._generation:
-                self._clear(types.generation)
-            missing = types.keys.shape[1] - len(self._entries)
+            stored = self._stored.get(types.generation)
+            if stored is None:
+                stored = self._stored[types.generation] = _StoredSums(self._outside())
+            missing = types.keys.shape[1] - len(stored.entries)
             if missing > 0:
-                self._entries = np.append(self._entries, np.zeros(missing, np.int64))
-            entries = self._entries[types.ids]
+                stored.entries = np.append(stored.entries, np.zeros(missing, np.int64))
+            entries = stored.entries[types.ids]
             if not entries.all():
-                self._add(types, np.unique(types.ids[entries == 0]))
-                entries = self._entries[types.ids]
-            vectors = self._vectors
+                self._add(stored, types, np.unique(types.ids[entries == 0]))
+                entries = stored.entries[types.ids]
+            vectors = stored.vectors
         if vectors.size > MAX_SCORES:
             self._reader.forget_types()
         return SharedScores(entries, self._offsets, vectors)
 
-    def forget(self) -> None:
-        """Drop all scores."""
-        with self._lock:
-            self._clear(-1)
-
-    def _add(self, types: Types, new: np.ndarray) -> None:
+    def _add(self, stored: _StoredSums, types: Types, new: np.ndarray) -> None:
         """Append the summed scores of new types, int64, to those that are stored."""
-        known, needed = self._known + 1, self._known + 1 + len(new)
-        if needed > len(self._vectors):
-            larger = np.zeros((2 * needed, *self._vectors.shape[1:]))
-            larger[:known] = self._vectors[:known]
-            self._vectors = larger
+        known, needed = stored.known + 1, stored.known + 1 + len(new)
+        if needed > len(stored.vectors):
+            larger = np.zeros((2 * needed, *stored.vectors.shape[1:]))
+            larger[:known] = stored.vectors[:known]
+            stored.vectors = larger
         columns = self._reader.columns_of_types(types, new)
         features = [look_up_features(columns, group.program, self._table) for group in self._groups]
-        self._vectors[known:needed] = self._sums(features, len(new))
-        self._entries[new] = np.arange(known, needed)
-        self._known = needed - 1
+        stored.vectors[known:needed] = self._sums(features, len(new))
+        stored.entries[new] = np.arange(known, needed)
+        stored.known = needed - 1
 
     def _outside(self) -> np.ndarray:
         """Entry 0, for positions outside the sequence, float64 [1, G, L]."""
@@ -134,6 +137,6 @@ class TypeSums:
         sums = np.zeros((n_types, len(features), self._n_labels))
         for g, (starts, rows, values) in enumerate(features):
             scores = np.zeros((n_types, self._n_labels))
-            _score_types(starts, rows, values, self._attributes, self._layout, scores)
+            _score_types(starts, rows, values, self._attributes, self._weights, scores)
             sums[:, g] = scores
         return sums

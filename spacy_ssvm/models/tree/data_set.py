@@ -15,8 +15,8 @@ from ...solvers.problem import Problem, Rates
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from .. import frequency
-from ..documents import Documents, digest
-from ..growing import Growing, Levels
+from ..documents import digest
+from ..growing import ExampleSet, Growing, Levels
 from ..packing import pack_numbers
 from ..protocol import PartlyKnown, Pruned, Rows, Sharded
 from .candidates import TRAINING_SLACK, ArcFirstPass
@@ -46,11 +46,6 @@ class EncodedTrees:
     def with_sentences(self, chosen: np.ndarray) -> "EncodedTrees":
         """All Docs with the given sentences only, int64, ascending."""
         return EncodedTrees(np.searchsorted(chosen, self.docs), *self._sentences(chosen))
-
-    def reserved(self, sizes: np.ndarray) -> "EncodedTrees":
-        """See `Batch`."""
-        columns = self.columns._replace(starts=np.zeros(int(sizes.sum()) + 1, np.int64))
-        return EncodedTrees(np.append(0, np.cumsum(sizes)).astype(np.int64), columns, self.heads, self.labels)
 
     @staticmethod
     def concatenated(batches: Sequence["EncodedTrees"]) -> "EncodedTrees":
@@ -82,27 +77,23 @@ LEVELS = Levels("columns", ("gold", "gold_labels", "head_costs", "label_costs"),
 """The arrays of `Trees`."""
 
 
-class TreeSet(PartlyKnown, Pruned, Sharded):
+class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     """Sentences with their candidate arcs and gold trees.
 
     program: compiled templates. first_pass: selects the candidates. shape: that of the trees.
     seen: of earlier Docs, as in `TreeWeights`, unpacked; None if unknown.
     """
 
-    impossible = "such as crossing arcs where only projective trees are built, or a second root"
-
     def __init__(
         self, program: ArcProgram, first_pass: ArcFirstPass, shape: Shape, seen: np.ndarray | None = None
     ) -> None:
-        self.docs = Documents()
+        super().__init__(Growing(LEVELS, extent))
         self.first_pass = first_pass
         self._program = program
         self._shape = shape
         self._seen_earlier = seen
-        self._trees = Growing[Trees](LEVELS, extent)
         self._n_known = 0
         """For how many of the first sentences all heads and labels are known."""
-        self._problem: Problem | None = None
         self._packed_seen: np.ndarray | None = None
 
     def add(self, encoded: EncodedTrees) -> np.ndarray:
@@ -122,21 +113,17 @@ class TreeSet(PartlyKnown, Pruned, Sharded):
         )
         project(trees, heads, labels)
         costs = np.where(heads != UNKNOWN, 1.0, 0.0), np.where(labels != UNKNOWN, 1.0, 0.0)
-        self._trees.add(trees._replace(head_costs=costs[0], label_costs=costs[1]))
-        n_before, self.docs = self.docs.n_examples, self.docs.with_more(np.diff(encoded.docs))
+        trees = trees._replace(head_costs=costs[0], label_costs=costs[1])
+        first = self.examples.add(trees, np.diff(encoded.docs))
         self._problem = self._packed_seen = None
-        return n_before + ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
+        return first + ranges_of(encoded.columns.starts, np.flatnonzero(heads != encoded.heads))
 
-    def replace_by_last(self, docs: list[int]) -> None:
-        kept, self.docs = self.docs.replaced_by_last(docs)
-        self._trees.keep(kept)
-        self._n_known = 0
-        self._problem = self._packed_seen = None
+    def keep(self, examples: np.ndarray) -> None:
+        super().keep(examples)
+        self._n_known, self._packed_seen = 0, None
 
-    def problem(self) -> Problem:
-        if self._problem is None:
-            self._problem = tree_problem(self._trees.joined(), self._rates, self._trees.extent())
-        return self._problem
+    def make_problem(self) -> Problem:
+        return tree_problem(self.examples.joined(), self._rates, self.examples.extent())
 
     def dimension(self) -> int:
         return dimension(self._shape)
@@ -149,7 +136,7 @@ class TreeSet(PartlyKnown, Pruned, Sharded):
         return self._n_known < n
 
     def complete(self, docs: np.ndarray | None, weights: np.ndarray, for_good: bool = False) -> np.ndarray:
-        trees = self._trees.joined()
+        trees = self.examples.joined()
         of_docs = (
             np.arange(self._n_known, self.docs.n_examples) if docs is None else np.unique(self.docs.examples(docs))
         )
@@ -158,29 +145,29 @@ class TreeSet(PartlyKnown, Pruned, Sharded):
             known = trees.columns.starts[self._n_known]
             trees.head_costs[known:] = 1.0
             trees.label_costs[known:] = 1.0
-            self._trees.add_cost(1.0)
+            self.examples.add_cost(1.0)
         return changed
 
     def _unknown(self, examples: np.ndarray) -> np.ndarray:
         """The examples, int64, among these, ascending, whose gold tree is not known completely."""
-        trees = self._trees.joined()
+        trees = self.examples.joined()
         tokens = elements(trees.columns.starts, examples)
         unknown = tokens[(trees.head_costs[tokens] == 0) | (trees.label_costs[tokens] == 0)]
         return ranges_of(trees.columns.starts, unknown)
 
     def gold_heads(self, docs: np.ndarray) -> tuple[Columns, np.ndarray]:
-        trees, examples = self._trees.joined(), self.docs.examples(docs)
+        trees, examples = self.examples.joined(), self.docs.examples(docs)
         return take_columns(trees.columns, examples), trees.gold[elements(trees.columns.starts, examples)]
 
     def state(self) -> list[np.ndarray]:
         return [np.asarray(self.first_pass.weights)]
 
     def gold(self, doc: int) -> np.ndarray:
-        trees, place = self._trees.joined(), self._tokens(doc)
+        trees, place = self.examples.joined(), self._tokens(doc)
         return np.concatenate([trees.gold[place], trees.gold_labels[place]])
 
     def set_gold(self, doc: int, gold: np.ndarray) -> None:
-        trees, place = self._trees.joined(), self._tokens(doc)
+        trees, place = self.examples.joined(), self._tokens(doc)
         n = place.stop - place.start
         heads, labels = gold[:n], gold[n:]
         starts = trees.candidate_starts[place.start : place.stop + 1]
@@ -219,7 +206,7 @@ class TreeSet(PartlyKnown, Pruned, Sharded):
     def _counts(self) -> np.ndarray:
         counts = np.zeros(n_rows(self._shape), np.int32)
         if self.docs.n_examples:
-            count_features(self._trees.joined(), 0, counts)
+            count_features(self.examples.joined(), 0, counts)
         return counts
 
     @cached_property
@@ -230,7 +217,7 @@ class TreeSet(PartlyKnown, Pruned, Sharded):
         return Rates(of_rows[:n_arcs], of_rows[n_arcs:], np.array([self._shape.n_labels]))
 
     def _tokens(self, doc: int) -> slice:
-        return self.docs.members(doc, self._trees.joined().columns.starts)
+        return self.docs.members(doc, self.examples.joined().columns.starts)
 
 
 def cut(columns: Columns, bounds: Sequence[np.ndarray]) -> tuple[Columns, np.ndarray]:

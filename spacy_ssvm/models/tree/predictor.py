@@ -46,12 +46,11 @@ class TreePredictor:
         self.extractor = extractor
         self._vocab = vocab
         self.shape = shape
-        self.weights = weights
         self._steps = masked_in_steps(weights.trees, 1 << shape.arc_bits)
         self._space = space
         self._first_pass = first_pass
 
-    def prepared(self, docs: Sequence[Doc]) -> Callable[[], list[tuple[np.ndarray, np.ndarray]]]:
+    def __call__(self, docs: Sequence[Doc]) -> Callable[[], list[tuple[np.ndarray, np.ndarray]]]:
         if not any(len(doc) for doc in docs):
             return lambda: [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
         columns, limits = self._read(docs)
@@ -97,9 +96,6 @@ class TreePredictor:
             (sequence, TreeFeatures(trees, number, weights, extractor, source, names))
             for number, sequence in enumerate(_sequences(trees, scores))
         ]
-
-    def forget_types(self) -> None:
-        self.extractor.reader.forget_types()
 
     def _scores(self, docs: Sequence[Doc]) -> tuple[Trees, list[TreeScores]]:
         """The sentences of Docs, none of empty ones, and their scores, within the limits set by Docs and patterns."""

@@ -56,8 +56,8 @@ class TreeWeights(NamedTuple):
 
     def size(self) -> tuple[int, int]:
         """How many weights are not zero, and how many there are."""
-        n_used = int(np.count_nonzero(self.trees.values)) + int(np.count_nonzero(self.first_pass))
-        return n_used, self.trees.length + len(self.first_pass)
+        n_used, n = self.trees.size()
+        return n_used + int(np.count_nonzero(self.first_pass)), n + len(self.first_pass)
 
 
 def store(

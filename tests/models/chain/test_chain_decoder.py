@@ -73,7 +73,7 @@ class Drawn:
         return self.labels_of(self.docs(texts))
 
     def labels_of(self, docs):
-        return self.decoder.prepared(docs)()
+        return self.decoder(docs)()
 
     def expected(self, texts):
         """Without any sums kept."""
@@ -119,7 +119,7 @@ def test_sums_are_bounded(monkeypatch):
     for start in range(0, 3000, 30):
         texts = [[f"word{k}" for k in range(start, start + 30)], WORDS]
         assert_equal(drawn.labels(texts), drawn.expected(texts))
-        assert drawn.decoder._labeller.sums._vectors.size <= 4 * 500
+        assert sum(stored.vectors.size for stored in drawn.decoder._labeller.sums._stored.values()) <= 4 * 500
 
 
 def test_a_decoder_can_be_shared_by_threads():

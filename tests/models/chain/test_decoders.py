@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.chain.decoders import has_many_labels, learning_decoder
-from spacy_ssvm.models.chain.layouts import WeightLayout
 from spacy_ssvm.models.chain.numbering import NO_PAIR, new_numbering, new_steps, pairs_of, used_steps
 from spacy_ssvm.models.chain.oracles import chain_problem, problem_by_use
 from spacy_ssvm.solvers.dcd import Dcd
@@ -23,7 +22,7 @@ def nothing(n_labels, frequent=()):
 
 def many_label_problem(chains, numbering, steps):
     decoder = learning_decoder(chains.constraints, steps)
-    return problem_by_use(chains._replace(layout=WeightLayout(numbering), decoder=decoder))
+    return problem_by_use(chains._replace(numbering=numbering, decoder=decoder))
 
 
 def by_row(vector, numbering, steps, n_labels):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.models.chain.data import make_chains
-from spacy_ssvm.models.chain.layouts import WeightLayout
 from spacy_ssvm.models.chain.numbering import (
     CHUNK,
     NO_PAIR,
@@ -48,7 +47,7 @@ def random_chains(n_labels, seed=0, n=30, n_attributes=0, n_kinds=1):
 
 
 def numbered_problem(chains, numbering):
-    return problem_by_use(chains._replace(layout=WeightLayout(numbering)))
+    return problem_by_use(chains._replace(numbering=numbering))
 
 
 def nothing_numbered(n_labels):

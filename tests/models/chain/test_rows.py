@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.models.chain.layouts import WeightLayout, score_features
+from spacy_ssvm.models.chain.layouts import score_fixed
 from spacy_ssvm.models.chain.rows import dense, fixed_rows, indices_of, sparse_rows, taken
 
 
@@ -44,8 +44,8 @@ def test_scores_by_fixed_rows_are_sums_of_rows(n_rows, n_labels, share, seed):
     feature_starts = np.concatenate([[0], np.cumsum(sizes)])
     features = rng.integers(0, max(n_rows, 1), sizes.sum()).astype(np.int32)
     values = rng.normal(size=sizes.sum()).astype(np.float32)
-    layout, scores = WeightLayout(fixed=fixed_rows(sparse(rows), n_labels)), np.full((5, n_labels), np.nan)
-    score_features(layout, feature_starts, features, values, 0, 5, np.zeros(0), scores)
+    scores = np.full((5, n_labels), np.nan)
+    score_fixed(feature_starts, features, values, 0, 5, fixed_rows(sparse(rows), n_labels), scores)
     wanted = [values[a:b] @ rows[features[a:b]] for a, b in pairwise(feature_starts)]
     np.testing.assert_allclose(scores, wanted, rtol=1e-5, atol=1e-6)
 

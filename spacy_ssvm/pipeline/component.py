@@ -281,7 +281,8 @@ class SsvmPipe(TrainablePipe):
 
         If the config's training.accumulate_gradient, at `initialize`, was more than 1, this is a part of a batch, and
         `finish_update` learns from all parts, with the same result as from one. Parts with examples that are not known
-        yet are kept until then, as a later part may have new labels.
+        yet are kept until then, as a later part may have new labels. After `nlp.resume_training`, this holds from the
+        second batch on, if `finish_update` has ended a first one of several parts.
 
         Of a loaded component, an update corrects what it predicts for the examples, and warns where that is impossible.
 

@@ -1,35 +1,75 @@
-"""The command group `spacy ssvm`."""
+"""The command group `spacy ssvm`: spaCy imports it for all of its own commands, so it imports none of ours."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from inspect import signature
+from typing import Any
 
 import typer
 from spacy.cli._util import app
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from .apply import apply_command
-from .calibrate import calibrate_command
-from .cluster import cluster_command
-from .compress import compress_command
-from .debug_data import debug_data_command
-from .evaluate import evaluate_command
-from .init_config import init_config_command
-from .pipelines import OVERRIDES
-from .report import report_command
-from .split import split_command
-from .suggest import suggest_command
-from .train import train_command
-from .tune import tune_command
-from .warmup import warmup_command
+COMMANDS = (
+    "apply",
+    "calibrate",
+    "cluster",
+    "compress",
+    "debug-data",
+    "evaluate",
+    "init-config",
+    "report",
+    "split",
+    "suggest",
+    "train",
+    "tune",
+    "warmup",
+)
+"""Each is the function `NAME_command` of the module of this package with its name."""
+OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""click's settings for a command that takes overrides of a config, such as --paths.train, from its `context`."""
 
-ssvm = typer.Typer(name="ssvm", help="Commands for spacy-ssvm components.", no_args_is_help=True)
-ssvm.command("apply")(apply_command)
-ssvm.command("calibrate")(calibrate_command)
-ssvm.command("cluster")(cluster_command)
-ssvm.command("compress")(compress_command)
-ssvm.command("debug-data", context_settings=OVERRIDES)(debug_data_command)
-ssvm.command("evaluate")(evaluate_command)
-ssvm.command("init-config")(init_config_command)
-ssvm.command("report")(report_command)
-ssvm.command("split")(split_command)
-ssvm.command("suggest")(suggest_command)
-ssvm.command("train", context_settings=OVERRIDES)(train_command)
-ssvm.command("tune", context_settings=OVERRIDES)(tune_command)
-ssvm.command("warmup")(warmup_command)
+
+class Commands(Mapping[str, Any]):
+    """The commands by name. Each is imported when it is called, or shown in a list of all.
+
+    rich_markup_mode: of typer, for the texts of help.
+    """
+
+    def __init__(self, rich_markup_mode: Any) -> None:
+        self._rich_markup_mode = rich_markup_mode
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        module = name.replace("-", "_")
+        function = getattr(import_module(f"{__package__}.{module}"), f"{module}_command")
+        settings = OVERRIDES if "context" in signature(function).parameters else None
+        alone = typer.Typer(add_completion=False, rich_markup_mode=self._rich_markup_mode)
+        alone.command(name, context_settings=settings)(function)
+        return get_command(alone)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class CommandGroup(TyperGroup):
+    """A group of these commands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = Commands(self.rich_markup_mode)
+
+
+ssvm = typer.Typer(name="ssvm", cls=CommandGroup, no_args_is_help=True)
+
+
+@ssvm.callback()
+def group() -> None:
+    """Commands for spacy-ssvm components."""
+
+
 app.add_typer(ssvm)

@@ -23,9 +23,6 @@ ConfigPath = Annotated[Path, typer.Argument(help="Config file", exists=True, dir
 DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format or CoNLL-U", exists=True)]
 PipelineName = Annotated[str, typer.Argument(help="Package name or path of the pipeline")]
 
-OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""click's settings for a command that takes overrides of the config, such as --paths.train."""
-
 
 def load_pipeline(
     model: str | Path, code_path: Path | None, output: Path | None = None, with_disabled: bool = False

@@ -193,7 +193,7 @@ class SsvmPipe(TrainablePipe):
 
         Its items cannot be set one by one: assign the whole.
         """
-        return _Cfg(training_record.written(self.codec, self.trained.record), self._learning.warn)
+        return training_record.Contents(training_record.written(self.codec, self.trained.record), self._learning.warn)
 
     @cfg.setter
     def cfg(self, cfg: dict[str, Any]) -> None:
@@ -283,7 +283,8 @@ class SsvmPipe(TrainablePipe):
 
         If the config's training.accumulate_gradient, at `initialize`, was more than 1, this is a part of a batch, and
         `finish_update` learns from all parts, with the same result as from one. Parts with examples that are not known
-        yet are kept until then, as a later part may have new labels.
+        yet are kept until then, as a later part may have new labels. After `nlp.resume_training`, this holds from the
+        second batch on, if `finish_update` has ended a first one of several parts.
 
         Of a loaded component, an update corrects what it predicts for the examples, and warns where that is impossible.
 
@@ -676,27 +677,6 @@ class SsvmPipe(TrainablePipe):
     def _is_first(self, nlp: Language) -> bool:
         """Whether it is the first of our components in the pipeline, for what is to be said once."""
         return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
-
-
-class _Cfg(dict[str, Any]):
-    """A copy of the contents of the file "cfg", which says once that an item of it is set in vain."""
-
-    def __init__(self, contents: dict[str, Any], warn: Warnings) -> None:
-        super().__init__(contents)
-        self._warn = warn
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        # No error: spaCy's find-threshold sets an item, and then assigns the whole.
-        self._warn.once(
-            "cfg",
-            f"cfg[{key!r}] = {value!r} changes nothing in the component, as cfg is a copy of what is saved: load the "
-            "pipeline with another config to change a setting (this is said once)",
-        )
-        super().__setitem__(key, value)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle, and copy, as a plain dictionary."""
-        return dict, (dict(self),)
 
 
 def _fields(pipe: SsvmPipe) -> dict[str, Any]:

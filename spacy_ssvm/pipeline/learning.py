@@ -48,6 +48,8 @@ class Learning:
         self._losses: dict[str, float] | None = None
         self._waiting: list[ReadExamples] = []
         """The parts of a batch that `finish` learns from."""
+        self._n_updates = 0
+        """How often `update` was called since the last `finish`."""
         self._unreadable = Unreadable(trained.codec.name)
 
     # Before training
@@ -136,11 +138,16 @@ class Learning:
 
     def update(self, examples: Sequence[Example], losses: dict[str, float]) -> None:
         """Learn from a batch of examples, or keep it if it is a part of one; warn where a correction is impossible."""
+        self._n_updates += 1
         self._check_corrected(self._update(examples, losses))
 
     def finish(self) -> None:
         """Learn from the parts of a batch that `update` has got, and add the loss to the `losses` of the last one."""
         self._check_corrected(self._finish())
+        if self._n_updates > 1 and self.tutor is not None and not self.trained.gets_parts:
+            # After `nlp.resume_training`, no config says whether batches come in parts, but their end does.
+            self.trained = self.trained.in_parts()
+        self._n_updates = 0
 
     def rehearse(self, examples: Sequence[Example], docs: Sequence[Doc], losses: dict[str, float]) -> None:
         """Learn the predictions that the component made at `nlp.resume_training`, for these Docs.

@@ -251,6 +251,12 @@ class TrainedState:
         seed = self.seed if self.solver.seed is not None else settings.get("seed") or 0
         return replace(self, gets_parts=(settings.get("accumulate_gradient") or 1) > 1, seed=seed)
 
+    def in_parts(self) -> "TrainedState":
+        """The state whose training gets batches in parts from now on."""
+        if isinstance(self.training, Training):
+            self.training.gets_parts = True
+        return replace(self, gets_parts=True)
+
     def copied(self, codec: Codec) -> "TrainedState":
         """The present weights in a model of their own, with a codec of the same labels, and without training."""
         copied = self.untrained(self.stored(), codec, self.vocab, self.settings, self.solver)

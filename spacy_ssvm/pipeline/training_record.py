@@ -11,6 +11,7 @@ import srsly
 from ..features.attributes import ANNOTATION_ATTRIBUTES
 from ..training.calibration import rounded
 from .codec import Codec, SavedCodec
+from .complaints import Warnings
 
 INVERSE_TEMPERATURE = "inverse_temperature"
 UNLEARNT = "unlearnt"
@@ -47,6 +48,27 @@ def written(codec: Codec, record: TrainingRecord) -> dict[str, Any]:
         **({} if beta is None else {INVERSE_TEMPERATURE: beta}),
         **({UNLEARNT: list(codec.unlearnt)} if codec.unlearnt else {}),
     }
+
+
+class Contents(dict[str, Any]):
+    """A copy of the contents of the file "cfg", which says once that an item of it is set in vain."""
+
+    def __init__(self, contents: dict[str, Any], warn: Warnings) -> None:
+        super().__init__(contents)
+        self._warn = warn
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        # No error: spaCy's find-threshold sets an item, and then assigns the whole.
+        self._warn.once(
+            "cfg",
+            f"cfg[{key!r}] = {value!r} changes nothing in the component, as cfg is a copy of what is saved: load the "
+            "pipeline with another config to change a setting (this is said once)",
+        )
+        super().__setitem__(key, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle, and copy, as a plain dictionary."""
+        return dict, (dict(self),)
 
 
 def sealed(cfg: Mapping[str, Any], model: bytes) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import gzip
 import importlib
+import inspect
 import subprocess
 import sys
 import warnings
@@ -9,6 +10,7 @@ import warnings
 import pytest
 import spacy
 import srsly
+import typer
 from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 from typer.testing import CliRunner
@@ -25,6 +27,28 @@ TEXTS = [
     ("old cats see the dog", "A N V D N"),
     ("the dog barks at a bird", "D N V P D N"),
 ]
+
+
+def test_the_commands_of_spacy_wait_for_none_of_ours():
+    """spaCy imports the group for each of its own commands; a typing error does not import any, either."""
+    code = (
+        "import sys, spacy.cli, spacy_ssvm.cli.app as app; from typer.testing import CliRunner; "
+        "said = CliRunner().invoke(app.ssvm, ['trian']).output; "
+        "print('train' in said, sorted(name for name in sys.modules if name.startswith('spacy_ssvm.')))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "True ['spacy_ssvm.cli', 'spacy_ssvm.cli.app']"
+
+
+def test_each_command_is_the_function_of_its_module():
+    group = typer.main.get_command(ssvm)
+    assert list(group.commands) == sorted(group.commands) and "nothing" not in group.commands
+    for name, command in group.commands.items():
+        module = name.replace("-", "_")
+        function = getattr(importlib.import_module(f"spacy_ssvm.cli.{module}"), f"{module}_command")
+        assert command.name == name and inspect.unwrap(command.callback) is function
+        assert command.help.split("\n")[0] == function.__doc__.split("\n")[0]
+        assert bool(command.context_settings) == (name in ("debug-data", "train", "tune"))
 
 
 def chunks(tags):

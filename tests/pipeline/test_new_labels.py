@@ -53,6 +53,35 @@ def test_a_batch_in_parts_with_new_labels_teaches_the_same_as_a_whole_one(factor
     assert in_parts(factory, 7, n_known) == whole
 
 
+@every
+@pytest.mark.parametrize("corrections", [True, False])
+def test_after_resume_training_the_first_batch_shows_whether_there_are_parts(factory, corrections):
+    """`spacy train` shows a sourced component no config, but ends each batch."""
+
+    def learn(nlp, n_parts):
+        examples, losses = EXAMPLES[factory](nlp), {}
+        for k in range(n_parts):
+            nlp.update(
+                examples[k * len(examples) // n_parts : (k + 1) * len(examples) // n_parts], losses=losses, sgd=False
+            )
+        in_update = losses[factory]
+        nlp.get_pipe(factory).finish_update(None)
+        return in_update, losses[factory]
+
+    nlp = blank(factory, corrections=corrections).from_bytes(trained(factory, 1, corrections=corrections).to_bytes())
+    nlp.resume_training()
+    for _ in range(2):
+        in_update, together = learn(nlp, 1)
+        assert in_update == together
+    in_update, together = learn(nlp, 3)
+    assert in_update == together
+    whole = copy.deepcopy(nlp)
+    for _ in range(2):
+        in_update, together = learn(nlp, 3)
+        assert in_update == 0 and together == learn(whole, 1)[1]
+    assert weights(nlp, factory) == weights(whole, factory)
+
+
 @labelled
 def test_a_new_label_packs_the_weights_once(factory, monkeypatch):
     """Hundreds of labels have millions of weights, and a label may come in any update."""

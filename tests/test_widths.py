@@ -2,15 +2,28 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "spacy_ssvm"
-TREES = {path: ast.parse(path.read_text(encoding="utf8")) for path in sorted(PACKAGE.rglob("*.py"))}
-CLASSES = {node.name: node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_"}
 """Public names that begin like private ones: of NamedTuples, and of spaCy's extension attributes."""
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def definitions() -> list[ast.ClassDef]:
+    return [node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+
+
+@cache
+def classes() -> dict[str, ast.ClassDef]:
+    return {node.name: node for node in definitions()}
 
 
 def name_of(node: ast.AST) -> str:
@@ -42,14 +55,14 @@ def own_members(node: ast.ClassDef) -> set[str]:
 
 def bases(name: str) -> Iterator[str]:
     """The class with this name and all classes of the package that it inherits from."""
-    if name in CLASSES:
+    if name in classes():
         yield name
-        for base in CLASSES[name].bases:
+        for base in classes()[name].bases:
             yield from bases(name_of(base))
 
 
 def width(name: str) -> int:
-    return len(set().union(*(own_members(CLASSES[base]) for base in bases(name))))
+    return len(set().union(*(own_members(classes()[base]) for base in bases(name))))
 
 
 LIMITS = {
@@ -67,12 +80,12 @@ LIMITS = {
 def test_interfaces_are_narrow(name):
     of_interface, of_heirs = LIMITS[name]
     assert width(name) <= of_interface
-    heirs = {heir: width(heir) for heir in CLASSES if name in bases(heir)}
+    heirs = {heir: width(heir) for heir in classes() if name in bases(heir)}
     assert max(heirs.values()) <= of_heirs, heirs
 
 
 def test_each_class_name_has_one_meaning():
-    names = [node.name for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    names = [node.name for node in definitions()]
     assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
 
 
@@ -80,7 +93,7 @@ def private_reads() -> list[str]:
     """Private attributes that are read from anything but `self`, `cls` and modules of the package."""
     return [
         f"{path.relative_to(PACKAGE)}:{node.lineno}: {name_of(node.value)}.{node.attr}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
         and node.attr.startswith("_")
@@ -97,7 +110,7 @@ def test_few_private_attributes_are_read_from_outside():
 def test_few_imports_are_inside_functions():
     places = [
         f"{path.relative_to(PACKAGE)}:{part.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
         for part in ast.walk(node)

@@ -41,7 +41,8 @@ def train(config: Path, output: Path, arguments: Sequence[str], test: str | None
         "user_seconds": round(seconds, 1),
         "non_zeros": best["figures"][component]["non_zeros"],
     }
-    names = [name for name, weight in used["training"]["score_weights"].items() if weight is not None]
+    weights = used["training"]["score_weights"]
+    names = [name for name, weight in weights.items() if weight is not None and name in best["other_scores"]]
     result |= {f"dev_{name}": round(100 * best["other_scores"][name], 2) for name in names}
     if test is not None:
         result |= evaluate(output / "model-best", test, names)

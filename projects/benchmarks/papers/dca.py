@@ -4,8 +4,7 @@ from typing import Any
 
 from shared.page import Page, Panel
 
-from .curves import curves
-from .results import Record, Results, sooner, verdict
+from .results import Record, Results, curves, sooner, verdict
 from .runs import Run, run
 
 LOSSES: list[tuple[Any, int]] = [(1, 0), (1, 1), (1, 3), (1, 5), (3, 1), (5, 1), ("inf", 1)]

@@ -2,8 +2,7 @@
 
 from shared.page import Page, Panel
 
-from .curves import curves
-from .results import NEAR, Results, ahead, sooner, verdict
+from .results import NEAR, Results, ahead, curves, sooner, verdict
 from .runs import Run, run
 
 GRID = (0.01, 0.05, 0.1, 0.5, 1, 5)

@@ -4,8 +4,7 @@ from statistics import mean, stdev
 
 from shared.page import Curve, Page, Panel
 
-from .curves import curves
-from .results import Record, Results, sooner, verdict
+from .results import Record, Results, curves, sooner, verdict
 from .runs import Run, run
 from .tasks import FOLDS, LETTERS
 

@@ -1,10 +1,11 @@
 """The records of runs, as the tables and figures of the papers ask for them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from shared import metrics
+from shared.page import Curve
 
 from .runs import Run
 
@@ -82,6 +83,16 @@ def verdict(comparisons: Sequence[bool | None], expected: int) -> bool | None:
     if False in comparisons:
         return False
     return True if len(comparisons) == expected and None not in comparisons else None
+
+
+def curves(records: Mapping[str, Record | None], x: str, y: str) -> list[Curve]:
+    """A curve for each record that is there and has figures in column y."""
+    result = []
+    for name, record in records.items():
+        rows = [] if record is None else [row for row in record.rows if row.get(y) is not None]
+        if rows:
+            result.append(Curve(name, [row[x] for row in rows], [row[y] for row in rows]))
+    return result
 
 
 class Results:

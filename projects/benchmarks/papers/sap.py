@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from shared.page import Page, Panel
 
-from .curves import curves
-from .results import Record, Results, Row, verdict
+from .results import Record, Results, Row, curves, verdict
 from .runs import Run, run
 from .tasks import LETTERS
 

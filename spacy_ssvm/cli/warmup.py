@@ -258,7 +258,7 @@ def _run_block(solver: Any, problem: Any) -> None:
     except ValueError:
         return
     if issubclass(kind, LearningBlock):
-        block = kind(solver, problem, Parts(0, 1, []))
+        block = kind(solver, problem, CorpusParts(0, 1, []))
         with_momentum = [DualSettings(momentum=0.5)] if issubclass(kind, DualBlock) else []
         for settings in (kind.alone, *with_momentum):
             moved = block.epoch(np.random.default_rng(0), settings, np.zeros(1, np.int64))

@@ -31,7 +31,7 @@ from ..clustering.brown import MIN_WINDOW
 from ..corpus.jackknife import Jackknife
 from ..distributed.rules import rule_of
 from ..distributed.rules.dual import DualBlock, DualSettings
-from ..distributed.rules.rule import LearningBlock, Parts
+from ..distributed.rules.rule import CorpusParts, LearningBlock
 from ..features.index import empty_table, grown
 from ..kernels import CacheStatistics, cache_statistics
 from ..registry import ssvm_solvers

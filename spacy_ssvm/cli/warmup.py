@@ -31,7 +31,7 @@ from ..clustering.brown import MIN_WINDOW
 from ..corpus.jackknife import Jackknife
 from ..distributed.rules import rule_of
 from ..distributed.rules.dual import DualBlock, DualSettings
-from ..distributed.rules.rule import CorpusParts, LearningBlock
+from ..distributed.rules.rule import BlockParts, LearningBlock
 from ..features.index import empty_table, grown
 from ..kernels import CacheStatistics, cache_statistics
 from ..registry import ssvm_solvers
@@ -258,7 +258,7 @@ def _run_block(solver: Any, problem: Any) -> None:
     except ValueError:
         return
     if issubclass(kind, LearningBlock):
-        block = kind(solver, problem, CorpusParts(0, 1, []))
+        block = kind(solver, problem, BlockParts(0, 1, []))
         with_momentum = [DualSettings(momentum=0.5)] if issubclass(kind, DualBlock) else []
         for settings in (kind.alone, *with_momentum):
             moved = block.epoch(np.random.default_rng(0), settings, np.zeros(1, np.int64))

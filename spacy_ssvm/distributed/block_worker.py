@@ -32,7 +32,7 @@ from ..wording import name_of
 from .common_weights import check_dimension
 from .messages import BlockEpoch, Layout, Setup, block_epoch
 from .rules import rule_of
-from .rules.rule import Block, CorpusParts, LearningBlock
+from .rules.rule import Block, BlockParts, LearningBlock
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ class BlockWorker:
         check_dimension(component, data.dimension())
         ends = np.searchsorted(found.learnt, self._ends)
         parts = [data.docs.examples(docs) for docs in np.split(np.arange(len(found.learnt)), ends[:-1])]
-        place = CorpusParts(self._shard.first_part, self._shard.n_parts, parts)
+        place = BlockParts(self._shard.first_part, self._shard.n_parts, parts)
         block = rule_of(solver).worker(solver, data.problem(), place)
         return _ComponentBlock(block, data, setup, shared, found.digest)
 

@@ -11,7 +11,7 @@ from spacy_ssvm.distributed.messages import Layout, block_epoch
 from spacy_ssvm.distributed.rules import rule_of
 from spacy_ssvm.distributed.rules.dual import DualObjective, dual_objective
 from spacy_ssvm.distributed.rules.mean import DescentSettings, MixedBlock
-from spacy_ssvm.distributed.rules.rule import CorpusParts, NoSettings
+from spacy_ssvm.distributed.rules.rule import BlockParts, NoSettings
 from spacy_ssvm.distributed.rules.sums import subtrees, tree_sum
 from spacy_ssvm.distributed.shared_blocks import SharedBlocks
 from spacy_ssvm.distributed.shared_training import SharedTraining
@@ -53,7 +53,7 @@ class Worker:
     def __init__(self, parameters, whole, parts, first_part):
         chains, examples = whole.data, np.concatenate(parts)
         self.epochs, self.message = 0, None
-        place = CorpusParts(
+        place = BlockParts(
             first_part, N_PARTS, np.split(np.arange(len(examples)), np.cumsum(list(map(len, parts)))[:-1])
         )
         tokens = np.concatenate([np.arange(chains.starts[e], chains.starts[e + 1]) for e in examples])

@@ -25,7 +25,7 @@ from ...solvers.state import plain
 from ...solvers.working_set import NO_PLANE, count, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
 from ..shared_blocks import SharedBlocks
 from .common_steps import CommonSteps, Step, total
-from .rule import CorpusParts, LearningBlock
+from .rule import BlockParts, LearningBlock
 
 
 class DualSettings(NamedTuple):
@@ -185,7 +185,7 @@ class DualBlock(LearningBlock):
 
     alone = DualSettings()
 
-    def __init__(self, parameters: DualParameters, problem: Problem, parts: CorpusParts) -> None:
+    def __init__(self, parameters: DualParameters, problem: Problem, parts: BlockParts) -> None:
         super().__init__(parameters, problem, parts)
         learner = start(parameters, problem)
         assert isinstance(learner, DualLearner)

@@ -19,7 +19,7 @@ class NoSettings(NamedTuple):
     """The settings of an epoch that has none."""
 
 
-class CorpusParts(NamedTuple):
+class BlockParts(NamedTuple):
     """Where a block's examples lie in the corpus.
 
     first: the number of the block's first part, from 0, among all `total`. examples: those of each of its parts, int64.
@@ -41,7 +41,7 @@ class Block:
     in_fixed_parts: ClassVar[bool] = False
     """Whether the corpus is dealt out in parts whose number does not depend on that of the workers."""
 
-    def __init__(self, parameters: Any, problem: Problem, parts: CorpusParts) -> None:
+    def __init__(self, parameters: Any, problem: Problem, parts: BlockParts) -> None:
         self.parameters = parameters
         self.problem = problem
         self.parts = parts

@@ -18,7 +18,7 @@ from ...solvers.parameters import Parameters
 from ...solvers.problem import Kind, Passes, Problem
 from ...solvers.sparse import SparseVector, sparse
 from ..shared_blocks import SharedBlocks
-from .rule import Block, CorpusParts
+from .rule import Block, BlockParts
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class SumBlock(Block, ABC):
     in_fixed_parts = True
     needs: ClassVar[Kind]
 
-    def __init__(self, parameters: Any, problem: Problem, parts: CorpusParts) -> None:
+    def __init__(self, parameters: Any, problem: Problem, parts: BlockParts) -> None:
         super().__init__(parameters, problem, parts)
         problem.oracles(self.needs)
 

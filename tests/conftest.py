@@ -1,9 +1,11 @@
 """What all tests share: settings, fixtures, and the order of the files."""
 
 import os
+import pickle
 import random
 import sys
-from functools import cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from pathlib import Path
 
 # Read when NumPy is imported, which must not have happened yet. Two workers on two cores would spend more time in
@@ -49,8 +51,26 @@ settings.load_profile("unhurried")
 
 
 # Most of the time that spaCy takes for a toy pipeline goes into reading the list of entry points again for each name,
-# and into the smileys that its tokenizer is not to split.
+# into parsing the same config four times, and into the smileys that its tokenizer is not to split.
 Registry._get_entry_points = cache(Registry._get_entry_points)
+
+
+def parsed_once(parse):
+    """Config texts are parsed once; each caller gets a copy."""
+    parsed = lru_cache(maxsize=200)(lambda text, interpolate: pickle.dumps(parse(text, interpolate=interpolate)))
+
+    def found(text, *, interpolate=True, overrides=None):
+        if overrides:
+            return parse(text, interpolate=interpolate, overrides=overrides)
+        return pickle.loads(parsed(text, interpolate))
+
+    return found
+
+
+with suppress(ImportError):  # confection has it from version 1 on
+    from confection import _config
+
+    _config.parse_config = parsed_once(_config.parse_config)
 
 
 class _NoExceptions(MultiLanguage.Defaults):

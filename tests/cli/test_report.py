@@ -153,6 +153,7 @@ def test_mistakes_of_entities():
     assert found("B-PER L-PER O", "U-PER O O") == [Mistake(0, 2, "PER", "PER, other tokens")]
     assert found("U-PER O O", "O O U-GPE") == [Mistake(0, 1, "PER", "-"), Mistake(2, 3, "-", "GPE")]
     assert found("U-PER - -", "U-PER O U-GPE") == []
+    assert found("- O -", "O U-GPE O") == [Mistake(1, 2, "-", "GPE")]
 
 
 def test_mistakes_of_trees_and_starts():

@@ -195,6 +195,7 @@ def test_workflow_keeps_the_better_structure_and_does_nothing_twice(project: Pat
     assert "| en_a | ours | 100.0 |" in (project / "training" / "test.md").read_text("utf8")
 
 
+@pytest.mark.slow
 def test_interrupted_run_goes_on_with_what_is_missing(project: Path) -> None:
     before = row_of(project)
     finished, interrupted = model_of(project, "nonprojective"), model_of(project, "projective").parent
@@ -217,6 +218,7 @@ def test_interrupted_run_goes_on_with_what_is_missing(project: Path) -> None:
         assert found["dev"]["tokens_per_second"] > 0
 
 
+@pytest.mark.slow
 def test_treebank_that_fails_is_named_and_does_not_stop_the_others(project: Path) -> None:
     files = project.parent / "treebank"
     broken, incomplete = project.parent / "broken", project.parent / "incomplete"
@@ -235,6 +237,7 @@ def test_treebank_that_fails_is_named_and_does_not_stop_the_others(project: Path
     assert srsly.read_json(record)["dev"]["gold"] == known["dev"]["gold"]
 
 
+@pytest.mark.slow
 def test_comparison_with_spacy_has_scores_of_both(project: Path) -> None:
     folder = project.parent
     command = [sys.executable, "-m", "scripts.beside_spacy", *("training", "metrics", "assets", "dev")]

@@ -1,8 +1,8 @@
 """Bulk annotation and training under chaos: processes are killed, files cannot grow; then the run goes on.
 
-    python -m tests.distributed.chaos FOLDER --runs 150
-    python -m tests.distributed.chaos FOLDER --runs 50 --ray
-    python -m tests.distributed.chaos FOLDER --runs 50 --train
+    python -m tools.chaos FOLDER --runs 150
+    python -m tools.chaos FOLDER --runs 50 --ray
+    python -m tools.chaos FOLDER --runs 50 --train
 
 Each run annotates the same texts, one of which raises an error, or trains the same tagger by a Ray cluster, with two
 workers. It is disturbed up to three times, at random; then the same command is given again. The result has to be that
@@ -23,8 +23,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .toy import WIDE, command, contents, descendants, lines, made
-from .toy_training import long_run, weights_of, write_corpus
+from tests.distributed.toy import WIDE, command, contents, descendants, lines, made
+from tests.distributed.toy_training import long_run, weights_of, write_corpus
 
 TIMEOUT = 120
 """Seconds after which a run hangs: without disturbance it takes a few."""

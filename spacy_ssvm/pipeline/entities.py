@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
+from spacy.attrs import ENT_IOB, ENT_TYPE, SENT_START
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
@@ -80,10 +80,9 @@ class Entities(Tags):
 
 
 class EntityKinds(TokenKinds):
-    """Whitespace, tokens after a sentence boundary, tokens that are blocked, and those of entities that stay."""
+    """Tokens after a sentence boundary, tokens that are blocked, and those of entities that stay."""
 
-    attributes = (IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE)
-    constraining = (SENT_START, ENT_IOB, ENT_TYPE)
+    attributes = constraining = (SENT_START, ENT_IOB, ENT_TYPE)
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._types = {label: number for number, label in enumerate(labels)}
@@ -93,9 +92,9 @@ class EntityKinds(TokenKinds):
 
     def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
-        space, start, iob, entity = values.T
+        start, iob, entity = values.T
         is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
-        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
+        kinds = np.where(bounds, int(Kind.NO_CONTINUATION), int(Kind.FREE))
         kinds[(iob == IOB_BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
         if entity.any():
             first = 0

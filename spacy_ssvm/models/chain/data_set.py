@@ -31,7 +31,7 @@ class ChainSet(PartlyKnown, ManyLayouts, Sharded):
     `ChainCodec`. by_use: the numbering of weights, None if they are numbered by row.
     """
 
-    impossible = "such as an entity that begins with whitespace"
+    impossible = "such as an entity that does not end"
 
     def __init__(
         self,

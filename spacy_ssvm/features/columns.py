@@ -241,6 +241,11 @@ class ColumnReader:
         """The keys of each attribute, uint64 [T]."""
         return dict(zip(self.attributes, columns.keys))
 
+    def check_words(self, types: Types) -> None:
+        """Raise WhitespaceTokens if any of the tokens of these types is one: a predictor reads words alone."""
+        if np.take(types.keys[len(self._all_type_columns)], types.ids, mode="clip").any():
+            raise WhitespaceTokens
+
     def forget_types(self) -> None:
         """Forget all word types; they are numbered from 0 again."""
         with self._lock:
@@ -256,7 +261,6 @@ class ColumnReader:
         attributes.
 
         Raises:
-            WhitespaceTokens: a Doc has some: read the Docs of `words.words_of`.
             ValueError: an extension is not registered, or its value is neither None, bool, int, float nor str, or
                 is a float that is not finite.
         """
@@ -271,8 +275,6 @@ class ColumnReader:
             keys[column] = tokens[:, place]
         with self._lock:
             types = self._types.read(np.ascontiguousarray(tokens[:, 0]), vocab, foreign(docs, vocab))
-        if np.take(types.keys[len(self._all_type_columns)], types.ids, mode="clip").any():
-            raise WhitespaceTokens
         for row, column in enumerate(self._type_columns):
             # All ids are in range; in its default mode, NumPy would make another copy.
             np.take(types.keys[row], types.ids, out=keys[column], mode="clip")

@@ -265,7 +265,7 @@ class SsvmPipe(TrainablePipe):
                 by_number = numbered(examples)
                 learning.prepare(by_number, given)
                 if nlp is not None and self._is_first(nlp):
-                    references = [example.reference for example in by_number.values()]
+                    references = [words_of(example.reference) for example in by_number.values()]
                     learning.warn(complaints.tokenizer(nlp, references))
         self._take_over(learning)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
+from spacy.attrs import ENT_IOB, ENT_TYPE, SENT_START
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
@@ -35,7 +35,7 @@ class Entities(Tags):
     """The entities of a Doc."""
 
     query_form = "an entity: a Span with a label, or (start, end, label)"
-    impossible = "such as an entity that begins with whitespace"
+    impossible = "such as an entity that does not end"
     smallest_doubtful_margin = -1.0
 
     def named(self, part: Run, first: int) -> NamedPart:
@@ -81,10 +81,9 @@ class Entities(Tags):
 
 
 class EntityKinds(TokenKinds):
-    """Whitespace, tokens after a sentence boundary, tokens that are blocked, and those of entities that stay."""
+    """Tokens after a sentence boundary, tokens that are blocked, and those of entities that stay."""
 
-    attributes = (IS_SPACE, SENT_START, ENT_IOB, ENT_TYPE)
-    constraining = (SENT_START, ENT_IOB, ENT_TYPE)
+    attributes = constraining = (SENT_START, ENT_IOB, ENT_TYPE)
     outside = OUTSIDE
 
     def __init__(self, labels: Sequence[str]) -> None:
@@ -95,9 +94,9 @@ class EntityKinds(TokenKinds):
 
     def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
-        space, start, iob, entity = values.T
+        start, iob, entity = values.T
         is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
-        kinds = np.where(space != 0, int(Kind.NO_BEGIN), 0) | np.where(bounds, int(Kind.NO_CONTINUATION), 0)
+        kinds = np.where(bounds, int(Kind.NO_CONTINUATION), int(Kind.FREE))
         kinds[(iob == IOB_BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
         if entity.any():
             first = 0

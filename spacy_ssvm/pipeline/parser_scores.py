@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from spacy.attrs import DEP, HEAD
+from spacy.attrs import DEP, HEAD, IS_SPACE
 from spacy.pipeline.dep_parser import parser_score as spacy_parser_score  # type: ignore[import-not-found]
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -35,8 +35,8 @@ def parser_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]
     tokens without annotation are left out; None where that leaves nothing. A token that is its own head is a root,
     whatever its label.
     """
-    examples = list(map(example_of_words, examples))
-    scores: dict[str, Any] = spacy_parser_score(examples, **settings)
+    examples = list(examples)
+    scores: dict[str, Any] = spacy_parser_score(map(example_of_words, examples), **settings)
     total = Counts(*(sum(column) for column in zip(Counts(0, 0, 0, 0), *map(count, examples))))
     scores["uas"] = _f1(total.heads, total)
     scores["las"] = _f1(total.arcs, total)
@@ -49,16 +49,17 @@ def make_parser_scorer() -> Callable[..., dict[str, Any]]:
 
 
 def count(example: Example) -> Counts:
-    """The counts behind "uas" and "las" in one example without whitespace tokens."""
+    """The counts behind "uas" and "las" in one example."""
     reference, predicted = example.reference, example.predicted
     gold_heads, gold_labels = _arcs(reference)
     heads, labels = _arcs(predicted)
     to_gold, from_gold = example.alignment.x2y, example.alignment.y2x
-    counted, n_tokens = gold_labels != 0, len(predicted)
-    stands_for_counted = np.zeros(n_tokens, np.bool_)
-    stands_for_counted[np.repeat(np.arange(n_tokens), to_gold.lengths)[counted[to_gold.data]]] = True
+    counted = _words(reference) & (gold_labels != 0)
+    words = _words(predicted)
+    stands_for_counted = np.zeros(len(words), np.bool_)
+    stands_for_counted[np.repeat(np.arange(len(words)), to_gold.lengths)[counted[to_gold.data]]] = True
 
-    gold = np.full(n_tokens, -1)
+    gold = np.full(len(words), -1)
     single = np.flatnonzero(to_gold.lengths == 1)
     gold[single] = to_gold.data[to_gold.starts[single]]
     gold[single[from_gold.lengths[gold[single]] != 1]] = -1
@@ -68,7 +69,7 @@ def count(example: Example) -> Counts:
     same_label = labels[compared] == gold_labels[gold[compared]]
     return Counts(
         int(counted.sum()),
-        int(stands_for_counted.sum()),
+        int((words & stands_for_counted).sum()),
         int(same_head.sum()),
         int((same_head & same_label).sum()),
     )
@@ -79,6 +80,11 @@ def _arcs(doc: Doc) -> tuple[np.ndarray, np.ndarray]:
     offsets, labels = np.asarray(doc.to_array([HEAD, DEP]), np.uint64).reshape(len(doc), 2).T
     root = np.uint64(doc.vocab.strings.add(ROOT))
     return offsets.astype(np.int64) + np.arange(len(doc)), np.where((offsets == 0) & (labels != 0), root, labels)
+
+
+def _words(doc: Doc) -> np.ndarray:
+    """Which tokens are more than whitespace, bool [T]."""
+    return ~np.asarray(doc.to_array(IS_SPACE), np.bool_)
 
 
 def _f1(right: int, counts: Counts) -> float | None:

@@ -13,7 +13,7 @@ from spacy.vocab import Vocab
 
 from ..words import origin_of, tokens_of
 from .codec import Given, values_of
-from .entities import IOB_INSIDE, IOB_OUTSIDE
+from .entities import IOB_BEGIN, IOB_INSIDE, IOB_OUTSIDE
 from .gold_trees import ROOT, UNNAMED
 
 ValuesOf = Callable[[Vocab, Sequence[Doc], Sequence[Any]], np.ndarray]
@@ -84,6 +84,7 @@ def write_origin(words: Doc, attributes: Sequence[int]) -> None:
         is_inside = columns[ENT_IOB][after] == IOB_INSIDE
         columns[ENT_IOB][spaces] = np.where(is_inside, IOB_INSIDE, IOB_OUTSIDE)
         columns[ENT_TYPE][spaces] = np.where(is_inside, columns[ENT_TYPE][after], np.uint64(0))
+        _keep_entities(doc, is_space, columns)
     if HEAD in columns:
         heads = np.arange(len(tokens)) + columns[HEAD][tokens].view(np.int64)
         above = np.zeros(len(doc), np.int64)
@@ -98,6 +99,25 @@ def write_origin(words: Doc, attributes: Sequence[int]) -> None:
         doc.from_array(list(columns), cast(Any, np.stack(list(columns.values()), axis=1)))
     if starts is not None or HEAD in columns:
         doc.from_array([SENT_START], cast(Any, _starts(words, tokens, spaces)))
+
+
+def _keep_entities(doc: Doc, is_space: np.ndarray, columns: dict[int, np.ndarray]) -> None:
+    """Keep whitespace at the edges of entities that the Doc has had before and whose words stay one, and blocked
+    whitespace: it was not the component that set these.
+
+    is_space: bool [T]. columns: the values to write of ENT_IOB and ENT_TYPE, uint64 [T], changed in place.
+    """
+    before = values_of(doc, [ENT_IOB, ENT_TYPE])
+    now = columns[ENT_IOB], columns[ENT_TYPE]
+    is_kept = is_space & (before[:, 0] == IOB_BEGIN) & (before[:, 1] == 0)
+    for entity in doc.ents:
+        tokens = np.arange(entity.start, entity.end)
+        inner = tokens[~is_space[tokens]]
+        expected = np.where(inner == inner[:1], IOB_BEGIN, IOB_INSIDE)
+        if (now[0][inner] == expected).all() and (now[1][inner] == entity.label).all():
+            is_kept[tokens] = True
+    for column, values in zip(now, before.T):
+        column[is_kept] = values[is_kept]
 
 
 def _starts(words: Doc, tokens: np.ndarray, spaces: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ class GoldReader(Protocol):
 class ReadExamples:
     """Examples of a corpus or batch, by their numbers there, whose gold annotation has been read.
 
-    examples: all of them; where gold annotation was read, those of the words alone. annotation: what features and
+    examples: all of them; where gold annotation was read, those of their words. annotation: what features and
     constraints read from their predicted Docs and other components can change, as bytes, of those that could be read.
     gold: the gold annotation, None for a known example; of those that could be read, or of fewer.
     """

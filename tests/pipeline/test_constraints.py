@@ -348,12 +348,6 @@ def test_several_roots_need_the_setting():
             r"token 1 \('saw'\) of 'We saw ham ': patterns\[1\] and patterns\[2\] leave it no label",
         ),
         (
-            "ssvm_ner",
-            "Anna saw \n",
-            [{"patterns": [[{"IS_SPACE": True}]], "forbid": ["O"]}, rule("saw", allow=["O"])],
-            r"token 2 \('\\n'\) of .* no label that the patterns allow may follow",
-        ),
-        (
             "ssvm_parser",
             "Dogs eat ham",
             [rule("Dogs", allow=["ROOT"]), rule("ham", allow=["ROOT"])],

@@ -78,6 +78,7 @@ class ChainPredictor:
         """Columns, word types, the kinds of tokens, int32 [T], and the constraints, which have a row for each kind."""
         reader, of_tokens, patterns = self.extractor.reader, self._space.kinds, self._space.patterns
         columns, types, values = reader.read_types(docs, self._vocab, of_tokens.attributes)
+        reader.check_words(types)
         kinds = of_tokens.to_predict(docs, values)
         of_tokens.write_columns(docs, values, kinds, reader.by_name(columns))
         if not patterns:

@@ -109,7 +109,9 @@ class TreePredictor:
         return trees, self._limited_scores(trees, limits)
 
     def _read(self, docs: Sequence[Doc]) -> tuple[Columns, Limits | None]:
-        columns, _, sent_start = self.extractor.reader.read_types(docs, self._vocab, [SENT_START])
+        reader = self.extractor.reader
+        columns, types, sent_start = reader.read_types(docs, self._vocab, [SENT_START])
+        reader.check_words(types)
         columns = columns._replace(starts=self._space.sentences(docs, columns.starts, sent_start[:, 0]))
         return columns, self._space.limits(docs, columns.starts)
 

@@ -102,6 +102,7 @@ def main() -> None:
     labels = {part[2] for doc in train for part in parts(doc, component)}
     config = {f"components.{component}.corrections": False} if arguments.by_solver else {}
     folder = arguments.folder or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for new in arguments.labels or sorted(labels):
         path = folder / new

@@ -1,4 +1,4 @@
-"""Break the lines of texts, as in wrapped mail: python scripts/line_breaks.py MODEL CORPUS.spacy [--every 5 8 13].
+"""Break the lines of texts, as in wrapped mail: MODEL CORPUS.spacy [--every 5 8 13].
 
 A line break stands for the space after every 5th, 8th or 13th token of a document, and at its start and end. Prints,
 for the pipeline MODEL, ours or spaCy's: how many words have the annotation that they have without line breaks, how many
@@ -81,7 +81,3 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|")
     for row in rows:
         print(f"| {' | '.join(map(str, row))} |")
-
-
-if __name__ == "__main__":
-    main()

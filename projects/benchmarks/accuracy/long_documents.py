@@ -1,4 +1,4 @@
-"""Few long Docs to learn from: python scripts/long_documents.py FACTORY TRAIN.spacy DEV.spacy [--sizes 1 50 1000].
+"""Few long Docs to learn from: FACTORY TRAIN.spacy DEV.spacy [--sizes 1 50 1000].
 
 Trains a component on the same sentences as Docs of 1, 10, 50, 200 and 1,000 sentences without boundaries, by each of
 the solvers, and scores it on the sentences of DEV as Docs of 50. Prints the best score of all epochs and that of the
@@ -81,7 +81,3 @@ def main() -> None:
                 f"{solver}, {size:,} sentences a Doc: best {max(scores):.2f}, last {scores[-1]:.2f}, {seconds:.1f} s",
                 flush=True,
             )
-
-
-if __name__ == "__main__":
-    main()

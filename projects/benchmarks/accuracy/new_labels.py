@@ -102,6 +102,7 @@ def main() -> None:
     labels = {part[2] for doc in train for part in parts(doc, component)}
     config = {f"components.{component}.corrections": False} if arguments.by_solver else {}
     folder = arguments.folder or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for new in arguments.labels or sorted(labels):
         path = folder / new
@@ -133,7 +134,3 @@ def main() -> None:
         f"mean: all annotated: {full:.1f} F1, others {others_full:+.2f}; only the new label: {only:.1f} F1, "
         f"{100 * only / full:.0f} % of that, others {others_only:+.2f}"
     )
-
-
-if __name__ == "__main__":
-    main()

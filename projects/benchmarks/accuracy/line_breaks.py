@@ -81,3 +81,7 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|")
     for row in rows:
         print(f"| {' | '.join(map(str, row))} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -81,3 +81,7 @@ def main() -> None:
                 f"{solver}, {size:,} sentences a Doc: best {max(scores):.2f}, last {scores[-1]:.2f}, {seconds:.1f} s",
                 flush=True,
             )
+
+
+if __name__ == "__main__":
+    main()

@@ -134,3 +134,7 @@ def main() -> None:
         f"mean: all annotated: {full:.1f} F1, others {others_full:+.2f}; only the new label: {only:.1f} F1, "
         f"{100 * only / full:.0f} % of that, others {others_only:+.2f}"
     )
+
+
+if __name__ == "__main__":
+    main()

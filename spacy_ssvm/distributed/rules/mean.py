@@ -86,7 +86,8 @@ class AveragedMixing(Mixing):
 class DescentSettings(NamedTuple):
     """The settings of an epoch on one block.
 
-    factor: what C is multiplied by. eta0: the initial learning rate, the same in all blocks; 0 until it is selected.
+    factor: what C is multiplied by. eta0: the initial learning rate, the same in all blocks; 0: as the
+    solver's parameters say.
     """
 
     factor: float = 1.0
@@ -141,7 +142,8 @@ class DescentBlock(LearningBlock):
         self._steps = state["steps"]
 
     def _learner(self, settings: DescentSettings, weights: np.ndarray) -> SgdLearner:
-        parameters = replace(self.parameters, C=settings.factor * self.parameters.C, eta0=settings.eta0 or None)
+        given = self.parameters
+        parameters = replace(given, C=settings.factor * given.C, eta0=settings.eta0 or given.eta0)
         learner = start(parameters, self.problem, weights)
         assert isinstance(learner, SgdLearner)
         return learner

@@ -36,7 +36,7 @@ def parser_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]
     whatever its label.
     """
     examples = list(examples)
-    scores: dict[str, Any] = spacy_parser_score(map(example_of_words, examples), **settings)
+    scores: dict[str, Any] = spacy_parser_score(list(map(example_of_words, examples)), **settings)
     total = Counts(*(sum(column) for column in zip(Counts(0, 0, 0, 0), *map(count, examples))))
     scores["uas"] = _f1(total.heads, total)
     scores["las"] = _f1(total.arcs, total)

@@ -63,7 +63,8 @@ def counts(nlp: Language, gold: Sequence[Doc], every: int, before: list[Any]) ->
         right = annotation(reference, range(len(reference)))
         arcs += sum(a[4:6] == b[4:6] for a, b in zip(found, right))
         sentences.score_set(*({word for word, row in enumerate(rows) if row[-1]} for rows in (found, right)))
-    shares = f"{100 * same / n_words:.2f}", heads, edges, starts, f"{100 * arcs / n_words:.2f}"
+    las = f"{100 * arcs / n_words:.2f}" if any(doc.has_annotation("DEP") for doc in gold) else "-"
+    shares = f"{100 * same / n_words:.2f}", heads, edges, starts, las
     return [every or "none", *shares, f"{100 * sentences.fscore:.2f}"]
 
 

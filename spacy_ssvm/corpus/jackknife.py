@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 
 from ..features.extractor import Extractor
 from ..features.sets import tagger_features
+from ..models.chain.pieces import MIN_PIECE
 from ..training.jackknife import Features, Labelling, annotated_documents, frequent_features
 
 LOGGER = logging.getLogger("spacy")
@@ -60,7 +61,8 @@ class Jackknife:
         tags, labels = np.unique(gold[known], return_inverse=True)
         numbers = np.full(len(gold), -1, np.int32)
         numbers[known] = labels
-        labelling = Labelling(self._features.for_labels(len(tags)), self._starts, numbers, len(tags), self.seed)
+        features = self._features.for_labels(len(tags))
+        labelling = Labelling(features, self._starts, numbers, len(tags), self.seed, 2 * MIN_PIECE)
         predicted: np.ndarray = tags[labelling.jackknifed(self.folds, self.n_threads)]
         accuracy, seconds = 100 * (predicted == gold)[known].mean(), perf_counter() - began
         LOGGER.info("Jackknifed %s: %d folds, accuracy %.2f, %.1f s", name, n_folds, accuracy, seconds)

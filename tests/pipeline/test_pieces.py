@@ -1,4 +1,4 @@
-"""Long Docs are learnt from in pieces, with the features of the whole; here, pieces have three tokens or more."""
+"""Long Docs are learnt from in pieces, with the features of the whole; here, a piece has three tokens or more."""
 
 import logging
 

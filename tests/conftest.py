@@ -27,7 +27,7 @@ LONGEST = (
     "kernels/test_components.py",
     "solvers/test_loss_family.py",
     "pipeline/test_solver_family.py",
-    "projects/test_benchmarks.py",
+    "projects/test_ud_project.py",
     "pipeline/test_commands.py",
     "pipeline/test_parser.py",
     "pipeline/test_update.py",
@@ -41,7 +41,7 @@ LONGEST = (
     "pipeline/test_unreadable.py",
     "inspect/test_confidence.py",
     "solvers/test_lbfgs.py",
-    "projects/test_quickstart.py",
+    "projects/test_rules_project.py",
 )
 """Files that go first, so that no worker is left with one of them at the end; the first two share few kernels."""
 

@@ -98,7 +98,10 @@ def read_records(path: Path, parse: Callable[[str], Record]) -> Iterator[tuple[i
 def report_left_out(path: Path, left_out: Sequence[str], is_empty: bool, what: str = "lines") -> None:
     """Warn of what a file has and cannot be read.
 
-    left_out: the place of each, and the error. is_empty: whether there is nothing else. what: its name, in the plural.
+    Args:
+        left_out: the place of each, and the error.
+        is_empty: whether there is nothing else.
+        what: its name, in the plural.
 
     Raises:
         ValueError: there is something, but nothing of it can be read.
@@ -120,7 +123,8 @@ def listed(names: Sequence[str]) -> str:
 def replace_files(folder: Path, contents: Mapping[str, bytes | Sequence[bytes | memoryview]]) -> None:
     """Write these files into a folder, which is made if need be; none takes its place before all are written.
 
-    contents: of each file, as a whole or in parts.
+    Args:
+        contents: of each file, as a whole or in parts.
 
     They have the rights that files usually have: another user may have to read them. What fails leaves the folder as it
     was; only a crash between two renamings can leave files of different ages.

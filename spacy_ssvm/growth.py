@@ -24,7 +24,8 @@ def appended(array: np.ndarray, more: np.ndarray) -> np.ndarray:
 def extended(array: np.ndarray, length: int, used: int | None = None) -> np.ndarray:
     """The array with zeros at its end, [length, …]; as for `appended`, both may share memory.
 
-    used: how many of the first items may be others than zeros; all by default.
+    Args:
+        used: how many of the first items may be others than zeros; all by default.
     """
     n = len(array)
     if length == n:

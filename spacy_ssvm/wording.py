@@ -37,7 +37,8 @@ def counted(n: int, noun: str) -> str:
 def token_name(docs: Sequence[Doc], token: int) -> str:
     """The name of a token: its place in its Doc, its text, and the beginning of the Doc's text.
 
-    token: its place, from 0, counted through all the Docs.
+    Args:
+        token: its place, from 0, counted through all the Docs.
 
     Raises:
         IndexError: the Docs have no more than `token` tokens.

@@ -124,8 +124,11 @@ def _copy_annotation(
 ) -> None:
     """Write the annotation of W words among T tokens.
 
-    values: uint64 [T, A], of the attributes _COPIED, HEAD, DEP and SENT_START. is_space: bool [T]. tokens: int64 [W].
-    next_word: int64 [T], the word that each token is, or that comes after it.
+    Args:
+        values: uint64 [T, A], of the attributes _COPIED, HEAD, DEP and SENT_START.
+        is_space: bool [T].
+        tokens: int64 [W].
+        next_word: int64 [T], the word that each token is, or that comes after it.
     """
     iob, (offsets, dep, start) = values[:, _COPIED.index(ENT_IOB)], values.T[-3:]
     starts = start[tokens]

@@ -33,7 +33,8 @@ OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 class Commands(Mapping[str, Any]):
     """The commands by name. Each is imported when it is called, or shown in a list of all.
 
-    rich_markup_mode: of typer, for the texts of help.
+    Args:
+        rich_markup_mode: of typer, for the texts of help.
     """
 
     def __init__(self, rich_markup_mode: Any) -> None:

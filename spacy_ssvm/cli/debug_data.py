@@ -85,8 +85,10 @@ def debug_data_command(
 class ConfigContents(NamedTuple):
     """The contents of a config.
 
-    pipes: the spacy-ssvm components that are not frozen. corpora: the names of the sections of the training and the
-    development corpus. labels: the labels in [initialize], by component.
+    Attributes:
+        pipes: the spacy-ssvm components that are not frozen.
+        corpora: the names of the sections of the training and the development corpus.
+        labels: the labels in [initialize], by component.
     """
 
     nlp: Language

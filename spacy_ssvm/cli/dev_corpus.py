@@ -29,7 +29,8 @@ def dev_reader(
     reader that takes a path, it is "spacy-ssvm.Corpus.v1". That one also takes the place of "spacy.Corpus.v1", whose
     settings it has.
 
-    columns, gold_preproc: override these settings, and others that contradict them.
+    Args:
+        columns, gold_preproc: override these settings, and others that contradict them.
 
     Raises:
         ValueError: the reader is not registered, lacks a setting that is overridden, or refuses a value.

@@ -251,8 +251,9 @@ def _add_tags(config: Config, tag_of: Mapping[str, str]) -> None:
 def make_config(pipeline: Collection[str], solver: str, lang: str = "en") -> Config:
     """A complete config for these components.
 
-    pipeline: names of COMPONENTS, in any order, with or without the prefix of our factories. solver: its registered
-    name, or the part of it that tells solvers apart, in any case.
+    Args:
+        pipeline: names of COMPONENTS, in any order, with or without the prefix of our factories.
+        solver: its registered name, or the part of it that tells solvers apart, in any case.
 
     Raises:
         ValueError: no component or solver has such a name, or a chunker is to share a pipeline.
@@ -267,7 +268,8 @@ def config_of(
 ) -> Config:
     """A complete config for exactly these components, names of COMPONENTS in any order.
 
-    read: the columns that each of READ_TAGS reads, which the training corpus jackknifes; none if it is not there.
+    Args:
+        read: the columns that each of READ_TAGS reads, which the training corpus jackknifes; none if it is not there.
 
     Raises:
         ValueError, ImportError: as `make_config`.

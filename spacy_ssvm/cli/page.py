@@ -23,7 +23,8 @@ svg { max-width: 100%; height: auto; }"""
 class Page:
     """A page to which parts are added from top to bottom; texts are escaped.
 
-    title: the title of the page, and its first heading.
+    Args:
+        title: the title of the page, and its first heading.
     """
 
     def __init__(self, title: str) -> None:

@@ -29,8 +29,10 @@ def load_pipeline(
 ) -> tuple[Language, dict[str, SsvmPipe]]:
     """A pipeline and its spacy-ssvm components by name; the command fails if there are none.
 
-    output: the folder that the command saves to; the command fails if it is the pipeline's own folder, where the
-    original would be lost. with_disabled: include the components that are disabled.
+    Args:
+        output: the folder that the command saves to; the command fails if it is the pipeline's own folder, where the
+            original would be lost.
+        with_disabled: include the components that are disabled.
     """
     import_code(code_path)
     nlp = loaded(model)
@@ -77,7 +79,8 @@ def annotate_before(
 ) -> list[Example]:
     """The examples, with their predicted Docs annotated by the components that come before the named one.
 
-    components: the components that may run; all by default.
+    Args:
+        components: the components that may run; all by default.
     """
     annotated = list(examples)
     before = nlp.pipe_names[: nlp.pipe_names.index(name)]

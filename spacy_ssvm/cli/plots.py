@@ -34,8 +34,9 @@ def save_figure(figure: Any, target: Path | TextIO, salt: str) -> None:
 class Diagram(NamedTuple):
     """The reliability of a component before and after calibration.
 
-    beta_before: None for a component without probabilities, whose bins `before` are computed with β = 1. beta: the
-    fitted β.
+    Attributes:
+        beta_before: None for a component without probabilities, whose bins `before` are computed with β = 1.
+        beta: the fitted β.
     """
 
     name: str

@@ -22,8 +22,9 @@ Their ratio is F1, or, where there is one prediction for each gold part, accurac
 class CountingScorer(Scorer):
     """spaCy's scorer, which also counts, document by document.
 
-    names: the scores to count for. counts: float64 [documents, scores, 2], `Counts`; None if one of the scores is not
-    a ratio of such counts.
+    Args:
+        names: the scores to count for. counts: float64 [documents, scores, 2], `Counts`; None if one of the scores is
+            not a ratio of such counts.
     """
 
     def __init__(self, nlp: Language, names: Iterable[str]) -> None:

@@ -21,7 +21,9 @@ from .pipelines import CodePath, PipelineName, load_pipeline
 class Text(NamedTuple):
     """A text that may be suggested.
 
-    line: the number of its line, or of its Doc in a .spacy file, from 1. record: its fields, at least "text".
+    Attributes:
+        line: the number of its line, or of its Doc in a .spacy file, from 1.
+        record: its fields, at least "text".
     """
 
     line: int

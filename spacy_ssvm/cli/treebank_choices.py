@@ -63,11 +63,16 @@ treebanks have the same best epoch, and take up to a quarter longer.
 class Choices:
     """Settings that suit a treebank.
 
-    lang: a language of spaCy. components: names, as `init_config.COMPONENTS` has them. read: the columns that
-    lemmatizer and parser read, and that are jackknifed. lemmas: whether the parser reads lemmas, too. affixes:
-    templates that the taggers read, too. tag_of: UPOS → XPOS, if it decides it and there is no tagger. model: settings
-    of the parser's model, other than the default. multi_root: a setting of the parser. reasons: of each setting, by its
-    name in the config.
+    Attributes:
+        lang: a language of spaCy.
+        components: names, as `init_config.COMPONENTS` has them.
+        read: the columns that lemmatizer and parser read, and that are jackknifed.
+        lemmas: whether the parser reads lemmas, too.
+        affixes: templates that the taggers read, too.
+        tag_of: UPOS → XPOS, if it decides it and there is no tagger.
+        model: settings of the parser's model, other than the default.
+        multi_root: a setting of the parser.
+        reasons: of each setting, by its name in the config.
     """
 
     lang: str

@@ -113,8 +113,12 @@ SMALLER = 0.1
 class TuningPlan(NamedTuple):
     """A solver block and the values to try in it.
 
-    config: of the pipeline. name, solver: of the component, and its block with all defaults. points: the values to try.
-    epochs: the most with the same values. weights: of the scores that make the development score.
+    Attributes:
+        config: of the pipeline.
+        name, solver: of the component, and its block with all defaults.
+        points: the values to try.
+        epochs: the most with the same values.
+        weights: of the scores that make the development score.
     """
 
     config: Config
@@ -247,7 +251,8 @@ def _name(point: GridPoint) -> str:
 def _begun(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, float], None]], Trial]:
     """Read the corpora, train the components that are not tuned, and return what tries values, with a report.
 
-    anew: whether values are tried from scratch, and not from the result of the previous ones.
+    Args:
+        anew: whether values are tried from scratch, and not from the result of the previous ones.
 
     Raises:
         ValueError: there is nothing to learn from, or to choose values by.

@@ -21,7 +21,10 @@ _SKIPPED = -1
 class Neighbours(NamedTuple):
     """The neighbours of each of n words on one side: of word w, entries starts[w] … starts[w + 1] − 1.
 
-    starts: int64 [n + 1]. words: int32 [E], ascending for each word. counts: int32 [E], how often each stands there.
+    Attributes:
+        starts: int64 [n + 1].
+        words: int32 [E], ascending for each word.
+        counts: int32 [E], how often each stands there.
     """
 
     starts: Int64Array
@@ -36,8 +39,10 @@ class Bigrams:
     The text is one stream, with a boundary before its first sentence and after each. Two entries follow the words: V
     stands for all words that are too rare to be one of them, V + 1 for the boundary.
 
-    words: the words, normalised, most frequent first. counts: int64 [V + 2]. right, left: of each of the V + 2 entries,
-    what stands to its right and to its left.
+    Attributes:
+        words: the words, normalised, most frequent first.
+        counts: int64 [V + 2].
+        right, left: of each of the V + 2 entries, what stands to its right and to its left.
     """
 
     words: list[str]

@@ -38,8 +38,9 @@ def merge_in_window(
 
     Before the last word is yielded, classes are merged until C are left.
 
-    places: int32 [V], from 0 to W, or UNMERGED from `word` on. One place is free; which one changes.
-    Memory: 16 bytes for each pair of classes in the window.
+    Args:
+        places: int32 [V], from 0 to W, or UNMERGED from `word` on. One place is free; which one changes. Memory: 16
+            bytes for each pair of classes in the window.
     """
     n_words = len(bigrams.words)
     size = window_size(n_words, n_classes)

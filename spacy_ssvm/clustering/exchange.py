@@ -32,10 +32,16 @@ class Clustering(NamedTuple):
     """The words in C classes, 0 … C − 1, and two classes that no word moves to: C, of words without a class, and C + 1,
     of boundaries.
 
-    right, left: the neighbours of all words. counts: int64 [V + 2]. classes: int32 [V + 2]. sizes: int64 [C + 2], the
-    number of occurrences of the words of each class. after: int32 [C + 2, C + 2], after[c, d] is how often d stands to
-    the right of c; before: its transpose. terms: f(n). spellings: the words' paths. spelt: int32 [M, C + 2], how many
-    words of a class have a node on their path.
+    Attributes:
+        right, left: the neighbours of all words.
+        counts: int64 [V + 2].
+        classes: int32 [V + 2].
+        sizes: int64 [C + 2], the number of occurrences of the words of each class.
+        after: int32 [C + 2, C + 2], after[c, d] is how often d stands to the right of c.
+        before: its transpose.
+        terms: f(n).
+        spellings: the words' paths.
+        spelt: int32 [M, C + 2], how many words of a class have a node on their path.
     """
 
     right: Neighbours
@@ -126,8 +132,12 @@ def _find_classes(clustering: Clustering, part: tuple[int, int]) -> np.ndarray:
 def _classes_of_neighbours(clustering, neighbours, word, column, touched):
     """Count the classes of a word's neighbours other than itself.
 
-    column: int64 [C + 2], 0 at first; touched: int32 [C + 2], the classes that are met. Returns their number, and how
-    often the word is its own neighbour.
+    Args:
+        column: int64 [C + 2], 0 at first.
+        touched: int32 [C + 2], the classes that are met.
+
+    Returns:
+        Their number, and how often the word is its own neighbour.
     """
     n, itself = 0, 0
     for at in range(neighbours.starts[word], neighbours.starts[word + 1]):
@@ -183,8 +193,9 @@ def _rise(terms, n, k):
 def _add_side(terms, column, touched, numbers, own, opposite, scores):
     """Add to each class's score what a word's neighbours on one side would raise it by; for its own class, garbage.
 
-    column: how often each class is there, opposite: on the other side. numbers[d, c]: how often class d stands on this
-    side of c, the word included.
+    Args:
+        column: how often each class is there, opposite: on the other side. numbers[d, c]: how often class d stands on
+            this side of c, the word included.
     """
     constant = 0
     for d in touched:
@@ -205,8 +216,10 @@ def _add_side(terms, column, touched, numbers, own, opposite, scores):
 def _score(clustering, word, c, to_right, rights, to_left, lefts, itself):
     """The rise of N times the mutual information, and of the prior, by a word in class c, once taken out of its own.
 
-    to_right, to_left: how often each class is its neighbour; rights, lefts: the classes that are; itself: how often
-    the word is its own neighbour.
+    Args:
+        to_right, to_left: how often each class is its neighbour.
+        rights, lefts: the classes that are.
+        itself: how often the word is its own neighbour.
     """
     own, count, terms = clustering.classes[word], clustering.counts[word], clustering.terms
     score = _spelling_score(clustering, word, c)

@@ -9,8 +9,9 @@ from .merging import merge_pairs, new_window
 def bit_strings(bigrams: Bigrams, classes: np.ndarray) -> list[str]:
     """The name of each class: its path from the root of the tree that merging makes, pair by pair, down to it.
 
-    classes: int [V], the class of each word, 0, 1, …, none of them empty. Of the two parts of a node, 0 is the one that
-    occurs more often. A single class is named 0.
+    Args:
+        classes: int [V], the class of each word, 0, 1, …, none of them empty. Of the two parts of a node, 0 is the one
+            that occurs more often. A single class is named 0.
 
     Source: Brown et al. (1992), section 3.
     """

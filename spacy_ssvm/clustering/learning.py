@@ -22,7 +22,9 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 class ClusteringSettings:
     """The settings of learning classes.
 
-    method: brown, with a window and sweeps, or exchange, with sweeps and a prior of spellings. n_classes: at least 2.
+    Attributes:
+        method: brown, with a window and sweeps, or exchange, with sweeps and a prior of spellings.
+        n_classes: at least 2.
 
     Raises:
         ValueError: there is no such method, or there are fewer than 2 classes.
@@ -42,7 +44,8 @@ class ClusteringSettings:
 class State:
     """How far learning has got. stage: what comes next. sweep, moved: as in `Sweeps`. word: the next one.
 
-    classes: int32 [V], the places or classes of the words, as the stage understands them.
+    Attributes:
+        classes: int32 [V], the places or classes of the words, as the stage understands them.
     """
 
     stage: Stage
@@ -99,7 +102,8 @@ def renumbered(classes: np.ndarray) -> np.ndarray:
 def named(bigrams: Bigrams, classes: np.ndarray) -> dict[str, str]:
     """The class of each word as a bit string, whose prefixes are coarser classes; most frequent word first.
 
-    classes: those of a finished state.
+    Args:
+        classes: those of a finished state.
     """
     classes = renumbered(classes)
     names = bit_strings(bigrams, classes)

@@ -24,16 +24,23 @@ GONE = np.iinfo(np.int64).max
 class Window(NamedTuple):
     """The classes that can be merged, at P places, and two that cannot, of rare words and of boundaries: S = P + 2.
 
-    right, left: the neighbours of all words. places: int32 [V + 2], a word's place, or UNMERGED.
-    first, following: int32 [S] and [V + 2], the words at a place as linked lists that end in −1.
-    sizes: int64 [S], occurrences of the words at a place. after: int32 [S, S], after[c, d] is how often d stands to the
-    right of c; before: int32 [S, S], its transpose. since: int64 [S], the time when all gains of a class were last
-    computed, or GONE. gains: int64 [S, S], gains[younger, older] is what the merge of two classes adds to N times the
-    mutual information, mostly less than 0, where the younger one is that of the later time. best, highest: int32 [S]
-    and int64 [S], of each class, the lowest place and the gain of its best merge with an older one. A young class is
-    best for most others, and soon gone: they need not look for another one then. terms: f(n). column, sums: int64 [S],
-    scratch. touched: int32 [S], scratch. seen: int64 [V + 2], scratch, when a word was last met. tick: int64 [1], the
-    time.
+    Attributes:
+        right, left: the neighbours of all words.
+        places: int32 [V + 2], a word's place, or UNMERGED.
+        first, following: int32 [S] and [V + 2], the words at a place as linked lists that end in −1.
+        sizes: int64 [S], occurrences of the words at a place.
+        after: int32 [S, S], after[c, d] is how often d stands to the right of c.
+        before: int32 [S, S], its transpose.
+        since: int64 [S], the time when all gains of a class were last computed, or GONE.
+        gains: int64 [S, S], gains[younger, older] is what the merge of two classes adds to N times the mutual
+            information, mostly less than 0, where the younger one is that of the later time.
+        best, highest: int32 [S] and int64 [S], of each class, the lowest place and the gain of its best merge with an
+            older one. A young class is best for most others, and soon gone: they need not look for another one then.
+        terms: f(n).
+        column, sums: int64 [S], scratch.
+        touched: int32 [S], scratch.
+        seen: int64 [V + 2], scratch, when a word was last met.
+        tick: int64 [1], the time.
     """
 
     right: Neighbours
@@ -59,7 +66,8 @@ class Window(NamedTuple):
 def new_window(bigrams: Bigrams, places: np.ndarray, n_places: int) -> Window:
     """A window in which each word of a place stands at it.
 
-    places: int32 [V], less than n_places, or UNMERGED. Memory: 16 bytes for each pair of places.
+    Args:
+        places: int32 [V], less than n_places, or UNMERGED. Memory: 16 bytes for each pair of places.
     """
     n, size = len(bigrams.counts), n_places + 2
     window = Window(

@@ -36,7 +36,8 @@ def term(terms, n):
 def average_mutual_information(bigrams: Bigrams, classes: np.ndarray) -> float:
     """Average mutual information of neighbouring classes, in bits.
 
-    classes: int [V], the class of each word. Rare words are a class of their own, and so are boundaries.
+    Args:
+        classes: int [V], the class of each word. Rare words are a class of their own, and so are boundaries.
     """
     first = int(classes.max(initial=-1)) + 1
     of_entry = np.concatenate([classes, [first, first + 1]]).astype(np.int64)

@@ -23,7 +23,10 @@ SMOOTHING = 5.0
 class Spellings(NamedTuple):
     """The paths of V words in a tree of M nodes: of word w, entries starts[w] … starts[w + 1] − 1, the root first.
 
-    starts: int64 [V + 1]. nodes: int32 [E]. shares: float64 [M], the share of a node among the words of its parent.
+    Attributes:
+        starts: int64 [V + 1].
+        nodes: int32 [E].
+        shares: float64 [M], the share of a node among the words of its parent.
     """
 
     starts: Int64Array

@@ -85,7 +85,8 @@ def _scored_lines(path: Path) -> Iterator[str]:
 def load(text: str, name: str, multiple_roots: bool = False) -> Any:
     """A CoNLL-U text as the official scorer represents it.
 
-    multiple_roots: allow sentences with several roots.
+    Args:
+        multiple_roots: allow sentences with several roots.
 
     Raises:
         ImportError: udtools is not installed.

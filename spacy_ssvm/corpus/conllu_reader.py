@@ -35,8 +35,10 @@ _NO_TEXT = re.compile("[\udc80-\udcff]")
 class SentenceLines(NamedTuple):
     """The lines of a sentence.
 
-    line: the number of the first one, from 1. lines: all of them, with comments, and empty lines between comments; a
-    byte that is not in UTF-8 is a lone surrogate, as Python's "surrogateescape" has it.
+    Attributes:
+        line: the number of the first one, from 1.
+        lines: all of them, with comments, and empty lines between comments; a byte that is not in UTF-8 is a lone
+            surrogate, as Python's "surrogateescape" has it.
     """
 
     line: int
@@ -61,9 +63,12 @@ class SentenceLines(NamedTuple):
 class Word(NamedTuple):
     """A syntactic word, or a token that several have been merged into.
 
-    lemma, xpos, upos, feats, deprel: empty if unknown. head: the place of its head in the sentence, from 0, its own for
-    a root; None if unknown. space: whether a space follows. entity: its tag in the IOB scheme, such as "B-PER", or "O".
-    line: that of its row, from 1.
+    Attributes:
+        lemma, xpos, upos, feats, deprel: empty if unknown.
+        head: the place of its head in the sentence, from 0, its own for a root; None if unknown.
+        space: whether a space follows.
+        entity: its tag in the IOB scheme, such as "B-PER", or "O".
+        line: that of its row, from 1.
     """
 
     form: str
@@ -234,7 +239,8 @@ def merged(sentence: ConlluSentence) -> ConlluSentence:
 def doc_of(sentences: Sequence[ConlluSentence], vocab: Vocab, with_entities: bool = False) -> Doc:
     """A Doc of these sentences, with a token for each word.
 
-    with_entities: whether entities are annotated.
+    Args:
+        with_entities: whether entities are annotated.
 
     Raises:
         ValueError: spaCy does not accept the annotation, such as a UPOS that UD does not have.
@@ -267,7 +273,8 @@ def doc_of(sentences: Sequence[ConlluSentence], vocab: Vocab, with_entities: boo
 def texts(blocks: Iterable[SentenceLines], one_each: bool = False) -> Iterator[list[SentenceLines]]:
     """The blocks that become a Doc together: at most MAX_SENTENCES of a text, or SENTENCES of a file without marks.
 
-    one_each: a Doc for each sentence.
+    Args:
+        one_each: a Doc for each sentence.
     """
     text: list[SentenceLines] = []
     has_marks = False

@@ -26,10 +26,13 @@ SHARE = 0.1
 class Division(NamedTuple):
     """The parts of a corpus.
 
-    train, dev: the content of a file each. kind: the units that stay in one piece, such as "documents". kept: the units
-    that are kept back: the name of a file → their numbers, from 0, or their first lines, from 1. n_units: the number of
-    all units. measure: what the sizes count: "sentence" for CoNLL-U, "token" for .spacy. dev_size, size: the sizes of
-    the development part and of the whole corpus.
+    Attributes:
+        train, dev: the content of a file each.
+        kind: the units that stay in one piece, such as "documents".
+        kept: the units that are kept back: the name of a file → their numbers, from 0, or their first lines, from 1.
+        n_units: the number of all units.
+        measure: what the sizes count: "sentence" for CoNLL-U, "token" for .spacy.
+        dev_size, size: the sizes of the development part and of the whole corpus.
     """
 
     train: bytes
@@ -46,9 +49,12 @@ class Division(NamedTuple):
 class _Pieces:
     """A corpus in N pieces.
 
-    sizes: the size of each piece. places: the file of each piece, and its number or line there. measure: what the sizes
-    count. joined: returns the content of a file that consists of the given pieces. units: kind → the first piece of
-    each unit, and N; the coarsest kind comes first.
+    Attributes:
+        sizes: the size of each piece.
+        places: the file of each piece, and its number or line there.
+        measure: what the sizes count.
+        joined: returns the content of a file that consists of the given pieces.
+        units: kind → the first piece of each unit, and N; the coarsest kind comes first.
     """
 
     sizes: list[int]

@@ -26,9 +26,11 @@ _remembered: dict[bytes, np.ndarray] = {}
 class Jackknife:
     """A corpus whose tags are to be predicted.
 
-    docs: Docs with tokens, of one vocabulary, in the order of the corpus. folds: the most taggers that are trained for
-    each kind of tag; each predicts the documents of one fold. seed: the seed of the order in which they visit examples.
-    n_threads: the number of taggers that learn at a time.
+    Args:
+        docs: Docs with tokens, of one vocabulary, in the order of the corpus.
+        folds: the most taggers that are trained for each kind of tag; each predicts the documents of one fold.
+        seed: the seed of the order in which they visit examples.
+        n_threads: the number of taggers that learn at a time.
     """
 
     def __init__(self, docs: Sequence[Doc], folds: int, seed: int, n_threads: int = 1) -> None:
@@ -42,7 +44,8 @@ class Jackknife:
     def predict(self, gold: np.ndarray, name: str) -> np.ndarray:
         """Predicted tags, uint64 [T], read-only, for tokens with these gold tags, uint64 [T], 0 where unknown.
 
-        name: the name of the tags, for messages. A repeated call is answered from memory.
+        Args:
+            name: the name of the tags, for messages. A repeated call is answered from memory.
 
         Raises:
             ValueError: fewer than two documents have a gold tag.

@@ -50,9 +50,11 @@ class SentenceCorpus(Corpus):
     Documents that cannot be read, and sentences of CoNLL-U, are left out, with a warning at the end. With gold_preproc,
     a document of one sentence is used as it is, without a copy.
 
-    gold_tokens: predicted Docs are whole documents, but have the tokens of the reference. merge_subtokens: whether a
-    multi-word token of CoNLL-U is one token. left_out: what could not be read in the last pass, each with its place and
-    the error. place: where the last document was read, for messages: a file, and a number, from 0, or a line, from 1.
+    Args:
+        gold_tokens: predicted Docs are whole documents, but have the tokens of the reference.
+        merge_subtokens: whether a multi-word token of CoNLL-U is one token.
+        left_out: what could not be read in the last pass, each with its place and the error.
+        place: where the last document was read, for messages: a file, and a number, from 0, or a line, from 1.
     """
 
     left_out: list[str]
@@ -206,8 +208,10 @@ Also the number of tokens that are jackknifed together.
 class CachedCorpus(NamedTuple):
     """A corpus in memory.
 
-    files: the path, time and size of each file at the time of reading. docs: predicted and reference Docs; in place of
-    a predicted Doc that can be made from its reference, its jackknifed columns, uint64, an array for each.
+    Attributes:
+        files: the path, time and size of each file at the time of reading.
+        docs: predicted and reference Docs; in place of a predicted Doc that can be made from its reference, its
+            jackknifed columns, uint64, an array for each.
     """
 
     files: list[tuple[Path, int, int]]
@@ -224,10 +228,14 @@ Other corpora belong to their reader, since the tokenizer of a pipeline can chan
 class ColumnCorpus:
     """Examples whose predicted Docs carry columns, copied from the reference or predicted by jackknifing.
 
-    corpus: the source of the examples. columns: the columns to copy, among tag, pos, lemma, morph, norm and sent_start.
-    keep: keep the corpus in memory, so that it is read once and not at each evaluation; each pass then has the same
-    references. jackknife: the columns to predict, among tag and pos. folds: the number of taggers trained for each of
-    these; each predicts documents that it has not learnt from. seed: the seed of the order in which the taggers learn.
+    Args:
+        corpus: the source of the examples.
+        columns: the columns to copy, among tag, pos, lemma, morph, norm and sent_start.
+        keep: keep the corpus in memory, so that it is read once and not at each evaluation; each pass then has the same
+            references.
+        jackknife: the columns to predict, among tag and pos.
+        folds: the number of taggers trained for each of these; each predicts documents that it has not learnt from.
+        seed: the seed of the order in which the taggers learn.
 
     Raises:
         ValueError: a column is unknown or in both lists; folds is less than 2; seed is negative.
@@ -416,9 +424,12 @@ def create_corpus(
 
     With gold_preproc, each predicted Doc is marked as one sentence.
 
-    columns: annotation that components get as in the reference. jackknife: annotation that they get as predicted by a
-    tagger trained on other documents, so that a parser learns from tags with errors, as in use. folds, seed: as for
-    `ColumnCorpus`. gold_tokens, merge_subtokens: as for `SentenceCorpus`.
+    Args:
+        columns: annotation that components get as in the reference.
+        jackknife: annotation that they get as predicted by a tagger trained on other documents, so that a parser learns
+            from tags with errors, as in use.
+        folds, seed: as for `ColumnCorpus`.
+        gold_tokens, merge_subtokens: as for `SentenceCorpus`.
 
     Raises:
         ValueError: no path is given; a column has an unknown name or is in both lists; folds is less than 2; seed is

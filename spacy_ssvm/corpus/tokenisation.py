@@ -39,7 +39,9 @@ _WEAK = {"segmenter": "char", "use_pyvi": False}
 class Misfit(NamedTuple):
     """A Doc that the tokenizer divides differently.
 
-    number: its place among the Docs. tokens: those that the tokenizer does not find, int64, ascending.
+    Attributes:
+        number: its place among the Docs.
+        tokens: those that the tokenizer does not find, int64, ascending.
     """
 
     number: int
@@ -49,8 +51,10 @@ class Misfit(NamedTuple):
 class Retokenised(NamedTuple):
     """The result of tokenising the texts of Docs again.
 
-    n_docs, n_tokens: how many Docs there are, and tokens in them. misfits: the Docs that came out differently. remedy:
-    what to do if these are too many.
+    Attributes:
+        n_docs, n_tokens: how many Docs there are, and tokens in them.
+        misfits: the Docs that came out differently.
+        remedy: what to do if these are too many.
     """
 
     n_docs: int

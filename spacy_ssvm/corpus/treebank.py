@@ -19,19 +19,22 @@ LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNOREC
 class Treebank:
     """The annotation of a treebank; all shares are from 0 to 1.
 
-    train: a file, or a folder of files. dev: a file, None if there is none. lang: the language's code in the name of a
-    file, None if there is none. bad: the sentences of all these files that cannot be read, each with its place and the
-    error.
-
-    n_sentences, n_words, n_docs: the training sentences that can be read, their words, and the Docs that a reader makes
-    of them. n_multi_words: multi-word tokens. n_empty: empty nodes. n_with_spaces: words that contain a space.
-    no_space: the share of words without a space after them.
-
-    xpos, upos, feats, lemmas, heads: the share of words that have each. xpos_of: the XPOS tags of each UPOS tag.
-    n_analyses: the number of different pairs of UPOS and FEATS. feats_by_tags: the share of words whose FEATS are the
-    most frequent ones of their pair of UPOS and XPOS.
-
-    crossing, several_roots: the share of sentences with crossing arcs, and with several roots.
+    Attributes:
+        train: a file, or a folder of files.
+        dev: a file, None if there is none.
+        lang: the language's code in the name of a file, None if there is none.
+        bad: the sentences of all these files that cannot be read, each with its place and the error.
+        n_sentences, n_words, n_docs: the training sentences that can be read, their words, and the Docs that a reader
+            makes of them.
+        n_multi_words: multi-word tokens.
+        n_empty: empty nodes.
+        n_with_spaces: words that contain a space.
+        no_space: the share of words without a space after them.
+        xpos, upos, feats, lemmas, heads: the share of words that have each.
+        xpos_of: the XPOS tags of each UPOS tag.
+        n_analyses: the number of different pairs of UPOS and FEATS.
+        feats_by_tags: the share of words whose FEATS are the most frequent ones of their pair of UPOS and XPOS.
+        crossing, several_roots: the share of sentences with crossing arcs, and with several roots.
     """
 
     train: Path
@@ -60,7 +63,8 @@ class Treebank:
 def analyse_treebank(path: Path, merge_subtokens: bool = False) -> Treebank:
     """The treebank at a path: a training file in CoNLL-U, or a folder as `find_files` reads it.
 
-    merge_subtokens: take each multi-word token for a word, as the reader does.
+    Args:
+        merge_subtokens: take each multi-word token for a word, as the reader does.
 
     Raises:
         ValueError: there are no training files, a file cannot be read, or none of the sentences of training or
@@ -123,8 +127,10 @@ def _require_some(path: Path, sentences: Sequence[object], bad: Sequence[str]) -
 def find_files(path: Path) -> tuple[Path, Path | None]:
     """The training and the development corpus of a treebank.
 
-    path: the training file, beside which the development file may lie: under the same name, with `dev` for `train`.
-    Or a folder with files `*train*.conllu` and `*dev*.conllu`; one with training files only is a corpus as a whole.
+    Args:
+        path: the training file, beside which the development file may lie: under the same name, with `dev` for `train`.
+            Or a folder with files `*train*.conllu` and `*dev*.conllu`; one with training files only is a corpus as a
+            whole.
 
     Raises:
         ValueError: there is no such file, or there are several.

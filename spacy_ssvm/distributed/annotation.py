@@ -25,8 +25,10 @@ RECORD = "record"
 class Annotation:
     """How documents become files of results.
 
-    output: the folder. format: "spacy", DocBin, or "jsonl", `Doc.to_json` in addition to the other fields of a record.
-    text_key: the field of a record that has the text.
+    Attributes:
+        output: the folder.
+        format: "spacy", DocBin, or "jsonl", `Doc.to_json` in addition to the other fields of a record.
+        text_key: the field of a record that has the text.
 
     Raises:
         ValueError: an unknown format.
@@ -56,7 +58,9 @@ class SetAside(NamedTuple):
 class Result(NamedTuple):
     """The result of annotating one shard.
 
-    file: the name in the folder of results. source, sha256: of the shard's documents, and of the file.
+    Attributes:
+        file: the name in the folder of results.
+        source, sha256: of the shard's documents, and of the file.
     """
 
     number: int

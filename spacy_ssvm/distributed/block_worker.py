@@ -39,10 +39,14 @@ from .rules.rule import Block, BlockParts, LearningBlock
 class TrainingShard:
     """The part of a corpus that one worker learns from.
 
-    config: of the pipeline, interpolated. parts: the config of a reader for each part of the corpus in the shard.
-    first_part: the number of the first one, from 0, among all n_parts. number: of the shard, from 0. folder: for the
-    files of its state. directory: that paths in the config are relative to. code_path: of a file with registered
-    functions.
+    Attributes:
+        config: of the pipeline, interpolated.
+        parts: the config of a reader for each part of the corpus in the shard.
+        first_part: the number of the first one, from 0, among all n_parts.
+        number: of the shard, from 0.
+        folder: for the files of its state.
+        directory: that paths in the config are relative to.
+        code_path: of a file with registered functions.
     """
 
     config: Any
@@ -58,7 +62,9 @@ class TrainingShard:
 class _Encoded(NamedTuple):
     """A component's data set, without Docs, and the batches for it.
 
-    learnt: the numbers of the examples in these. digest: of all.
+    Attributes:
+        learnt: the numbers of the examples in these.
+        digest: of all.
     """
 
     data: Sharded
@@ -71,8 +77,12 @@ class _Encoded(NamedTuple):
 class _ComponentBlock:
     """A component's block.
 
-    data: its examples. setup, shared: what it was made with.
-    digest: of the examples. epochs: whose steps it has taken. latest: an epoch that it has run since.
+    Attributes:
+        data: its examples.
+        setup, shared: what it was made with.
+        digest: of the examples.
+        epochs: whose steps it has taken.
+        latest: an epoch that it has run since.
     """
 
     block: Block
@@ -230,7 +240,9 @@ class BlockWorker:
     ) -> BlockEpoch:
         """Epoch `number`, from 0, of the block from the common vector.
 
-        last_step: the arguments of `step`, after the component, if the block may not have taken that of the last epoch.
+        Args:
+            last_step: the arguments of `step`, after the component, if the block may not have taken that of the last
+                epoch.
         """
         if last_step:
             self.step(component, *last_step)
@@ -260,7 +272,9 @@ class BlockWorker:
     ) -> None:
         """Take the common step of epoch `number`; a worker that has not run the epoch does so.
 
-        digest: of the epoch that the block has run. eta, change, with_momentum: as of `LearningBlock.step`.
+        Args:
+            digest: of the epoch that the block has run.
+            eta, change, with_momentum: as of `LearningBlock.step`.
 
         Raises:
             RuntimeError: the epoch moves something else on this machine than on the one that ran it before.

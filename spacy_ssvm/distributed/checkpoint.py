@@ -14,7 +14,9 @@ RUN, LOOP = "run", "loop"
 class Checkpoint:
     """A folder with what is kept of a run; other files in it are those of its workers.
 
-    output: the folder of the pipelines. of: identifies the run.
+    Args:
+        output: the folder of the pipelines.
+        of: identifies the run.
     """
 
     def __init__(self, output: Path, of: bytes) -> None:

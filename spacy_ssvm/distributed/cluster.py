@@ -52,10 +52,13 @@ def map_unordered(
 ) -> Iterator[Result]:
     """Yield the results of the function that `make_worker` returns, in the order in which they are finished.
 
-    make_worker: is called once by each worker, on its machine; it has to be picklable, as arguments and results have.
-    address: of the cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
-    name: of an argument, for messages. ahead: arguments that each worker has: with 2, it never waits for the next one,
-    and with 1, a worker with a long call keeps none from the others.
+    Args:
+        make_worker: is called once by each worker, on its machine; it has to be picklable, as arguments and results
+            have.
+        address: of the cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
+        name: of an argument, for messages.
+        ahead: arguments that each worker has: with 2, it never waits for the next one, and with 1, a worker with a long
+            call keeps none from the others.
 
     Raises:
         ImportError: Ray is not installed.

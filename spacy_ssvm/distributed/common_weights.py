@@ -27,9 +27,12 @@ def check_dimension(component: str, dimension: int) -> None:
 class Common(NamedTuple):
     """The weights of all blocks, by row.
 
-    keys: uint64 [R], of the features of any block, ascending; empty if all blocks have the same weights. seen: as
-    `Sharded.of_rows`, of all blocks. rows: for each block, the number of each of its rows among these, int64. first and
-    width: as in `Rows`. dimension: d.
+    Attributes:
+        keys: uint64 [R], of the features of any block, ascending; empty if all blocks have the same weights.
+        seen: as `Sharded.of_rows`, of all blocks.
+        rows: for each block, the number of each of its rows among these, int64.
+        first and width: as in `Rows`.
+        dimension: d.
     """
 
     keys: np.ndarray

@@ -32,9 +32,13 @@ def deal(
 
     Sentences of CoNLL-U that cannot be read are left out, with a warning.
 
-    limit: the number of documents to take; all by default. formats: the suffixes of files that the corpus reader reads.
-    one_each: whether it makes a document of each sentence of CoNLL-U. Returns the parts, fewer than n where there are
-    fewer documents.
+    Args:
+        limit: the number of documents to take; all by default.
+        formats: the suffixes of files that the corpus reader reads.
+        one_each: whether it makes a document of each sentence of CoNLL-U.
+
+    Returns:
+        The parts, fewer than n where there are fewer documents.
 
     Raises:
         ValueError: there is no such file, it is in another format, or none of its documents can be read.
@@ -74,7 +78,9 @@ def _deal_texts(
 ) -> int:
     """Deal out the first texts of a .conllu file; returns their number.
 
-    n_before: the number of documents dealt before. left_out: what to say of each sentence that cannot be read is added.
+    Args:
+        n_before: the number of documents dealt before.
+        left_out: what to say of each sentence that cannot be read is added.
     """
     n_texts = 0
     # Whether entities are annotated is a matter of a whole file, also of one that is dealt.

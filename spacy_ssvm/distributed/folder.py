@@ -57,7 +57,9 @@ def _lock(file: int, folder: Path) -> None:
 def begin(folder: Path, of: Mapping[str, Any], anew: bool = False) -> dict[int, Result]:
     """The shards that an earlier run of the same has finished, by number, and whose files are as they were.
 
-    of: what the run is of: its pipeline, its files and its settings. anew: remove what there is of another run.
+    Args:
+        of: what the run is of: its pipeline, its files and its settings.
+        anew: remove what there is of another run.
 
     Raises:
         FileExistsError: the folder has the results of a run of something else, or files that no run has written.

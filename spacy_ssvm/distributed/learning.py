@@ -49,8 +49,11 @@ def train_by_workers(config: Any, output: Path, n_workers: int, address: str, co
 
     Goes on with a run of the same that was ended in this folder.
 
-    config: with all overrides, not interpolated. output: the folder for the pipelines. address: of the cluster, as for
-    `apply`. code_path: a file with registered functions, which workers import, too.
+    Args:
+        config: with all overrides, not interpolated.
+        output: the folder for the pipelines.
+        address: of the cluster, as for `apply`.
+        code_path: a file with registered functions, which workers import, too.
 
     Raises:
         ImportError: Ray is not installed.
@@ -141,7 +144,8 @@ def initialized(
 ) -> tuple[Language, dict[str, SharedTraining]]:
     """An initialized pipeline whose components learn by the workers, and their trainings by name.
 
-    untrained: the same pipeline, not initialized.
+    Args:
+        untrained: the same pipeline, not initialized.
     """
     n_workers = len(shards)
     surveys = {name: together(send("survey", [(name,)] * n_workers)()) for name in names}
@@ -277,7 +281,9 @@ def shards_of(
 ) -> list[TrainingShard]:
     """The workers' shards of the training corpus, as an earlier run has dealt it out, or newly.
 
-    config: of the pipeline, interpolated. n_parts: to deal it out in; fewer if there are fewer documents.
+    Args:
+        config: of the pipeline, interpolated.
+        n_parts: to deal it out in; fewer if there are fewer documents.
 
     Raises:
         ValueError: the corpus has no path, no files of a format that is read, or fewer parts than there are workers.

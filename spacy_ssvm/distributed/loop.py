@@ -29,8 +29,12 @@ from .shared_training import SharedTraining
 class LoopState:
     """Where the loop is, between two steps.
 
-    step: the number of the next one. results: score and step of each evaluation. losses: summed up since the last one.
-    performance: what the pipeline's meta says. strings: what evaluations have added to the vocabulary.
+    Attributes:
+        step: the number of the next one.
+        results: score and step of each evaluation.
+        losses: summed up since the last one.
+        performance: what the pipeline's meta says.
+        strings: what evaluations have added to the vocabulary.
     """
 
     step: int = 0
@@ -64,7 +68,8 @@ def run(
 ) -> None:
     """Train an initialized pipeline until its settings end it, from the step that the checkpoint has.
 
-    trainings: of each component that learns, by name.
+    Args:
+        trainings: of each component that learns, by name.
 
     Raises:
         Exception: what a component or a callback has raised; the pipeline is saved first.

@@ -11,7 +11,10 @@ from ..solvers.sparse import SparseVector
 class Setup(NamedTuple):
     """With what the examples of a component are encoded, the same at all workers.
 
-    labels: of the component. notes: of its codec. seed: of what is learnt before the solver learns.
+    Attributes:
+        labels: of the component.
+        notes: of its codec.
+        seed: of what is learnt before the solver learns.
     """
 
     labels: list[str]
@@ -22,9 +25,14 @@ class Setup(NamedTuple):
 class Layout(NamedTuple):
     """A block's weights and examples.
 
-    keys, first, width, counts: as `Rows` of its data set. dimension: the number of its weights.
-    n_examples: their number. is_certified: whether all gold is known, and oracles are exact. reads: the annotation that
-    their features read. classes: a digest of the word classes that they read. warnings: what was wrong with them.
+    Attributes:
+        keys, first, width, counts: as `Rows` of its data set.
+        dimension: the number of its weights.
+        n_examples: their number.
+        is_certified: whether all gold is known, and oracles are exact.
+        reads: the annotation that their features read.
+        classes: a digest of the word classes that they read.
+        warnings: what was wrong with them.
     """
 
     keys: np.ndarray

@@ -36,8 +36,9 @@ def map_unordered(
 ) -> Iterator[Result]:
     """work(argument) of each argument, in the order in which they are finished.
 
-    make_worker: returns the same function, where processes cannot inherit it: each worker calls it once. It has to be
-    picklable, as arguments and results have. One worker is this process.
+    Args:
+        make_worker: returns the same function, where processes cannot inherit it: each worker calls it once. It has to
+            be picklable, as arguments and results have. One worker is this process.
 
     Raises:
         WorkerDied: a worker was killed, or has crashed.

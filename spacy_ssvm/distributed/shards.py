@@ -22,8 +22,10 @@ BYTES_OF_TOKEN = 5
 class Piece(NamedTuple):
     """Consecutive documents of a file.
 
-    numbers: of the lines that they begin in, or of the Docs, from 1. contents: of each a line of text or of JSONL, or a
-    sentence in CoNLL-U; empty for Docs, which are read from the file.
+    Attributes:
+        numbers: of the lines that they begin in, or of the Docs, from 1.
+        contents: of each a line of text or of JSONL, or a sentence in CoNLL-U; empty for Docs, which are read from the
+            file.
     """
 
     path: Path

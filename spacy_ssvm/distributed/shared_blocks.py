@@ -21,8 +21,13 @@ without waiting for the one before may come in any order."""
 class SharedBlocks:
     """The blocks of a component.
 
-    component: its name. n_blocks: their number. weights: of all blocks. n_examples: of all blocks. is_certified: as in
-    `Layout`, of all. send: calls the workers.
+    Args:
+        component: its name.
+        n_blocks: their number.
+        weights: of all blocks.
+        n_examples: of all blocks.
+        is_certified: as in `Layout`, of all.
+        send: calls the workers.
     """
 
     def __init__(
@@ -68,8 +73,11 @@ class SharedBlocks:
     def entered(self, messages: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
         """Messages of the blocks, in their order, whose weights are in use from now on.
 
-        messages: NamedTuples with sparse vectors. Returns the same with vectors of the weights in use, and the new
-        place of each weight that was in use before, int64.
+        Args:
+            messages: NamedTuples with sparse vectors.
+
+        Returns:
+            The same with vectors of the weights in use, and the new place of each weight that was in use before, int64.
         """
         whole = [
             message._replace(**{name: self.whole(block, part) for name, part in vectors_of(message).items()})

@@ -24,8 +24,13 @@ class SharedTraining:
 
     Workers begin the next epoch while the driver evaluates this one.
 
-    parameters: of the solver. data: without Docs, with the features of all blocks. rule: how they learn. blocks: of all
-    workers. save: keeps a state for `restore`, after each epoch. max_epochs: after which no other is begun.
+    Args:
+        parameters: of the solver.
+        data: without Docs, with the features of all blocks.
+        rule: how they learn.
+        blocks: of all workers.
+        save: keeps a state for `restore`, after each epoch.
+        max_epochs: after which no other is begun.
     """
 
     gets_parts = False

@@ -17,8 +17,10 @@ def map_unordered(
 ) -> Iterator[Result]:
     """work(argument) of each argument, in the order in which they are finished.
 
-    make_worker: returns the same function, in workers that cannot inherit it. address: of the cluster, None for
-    processes of this machine. name, ahead: as in `cluster.map_unordered`.
+    Args:
+        make_worker: returns the same function, in workers that cannot inherit it.
+        address: of the cluster, None for processes of this machine.
+        name, ahead: as in `cluster.map_unordered`.
 
     Raises:
         ImportError, ConnectionError, ValueError: there is no such cluster, as in `cluster.map_unordered`.

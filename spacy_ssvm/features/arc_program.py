@@ -38,10 +38,13 @@ this head, or to this modifier, in the same direction."""
 class ArcProgram(NamedTuple):
     """F compiled arc templates, sorted by kind, then by relation.
 
-    words: the W token templates of all roles. between: int64 [B], the columns that `between` parts read.
-    roles: int64 [3, F], the word template of head, modifier and third word; W stands for "not read".
-    sources: int64 [F], a row of `Sentence.between`, or -1. seeds: uint64 [F], initial hash states.
-    starts: int64 [8, 4], for each kind its first template with PLAIN, DIRECTION and DISTANCE, and the end.
+    Attributes:
+        words: the W token templates of all roles.
+        between: int64 [B], the columns that `between` parts read.
+        roles: int64 [3, F], the word template of head, modifier and third word; W stands for "not read".
+        sources: int64 [F], a row of `Sentence.between`, or -1.
+        seeds: uint64 [F], initial hash states.
+        starts: int64 [8, 4], for each kind its first template with PLAIN, DIRECTION and DISTANCE, and the end.
     """
 
     words: Program
@@ -58,10 +61,13 @@ class Sentence(NamedTuple):
     Node 0 is the root, 1 … n are the tokens, and n + 1 stands for a missing word. There are few arrays, because kernels
     pass them by value, and each array adds to compile time.
 
-    keys: uint64 [3, n + 2, F], hash states for heads, keys for the other roles. values: float64 [3, n + 2, F], 0 where
-    a word template does not fire. between: uint64 [B, n + 1], keys of the tokens for `between` parts; 0 for no value.
-    previous: int64 [B, n + 1], the last node before this one with the same key, or 0. sources, starts: as in
-    `ArcProgram`. ones: whether all values are 1, so that sums need not read them.
+    Attributes:
+        keys: uint64 [3, n + 2, F], hash states for heads, keys for the other roles.
+        values: float64 [3, n + 2, F], 0 where a word template does not fire.
+        between: uint64 [B, n + 1], keys of the tokens for `between` parts; 0 for no value.
+        previous: int64 [B, n + 1], the last node before this one with the same key, or 0.
+        sources, starts: as in `ArcProgram`.
+        ones: whether all values are 1, so that sums need not read them.
 
     In the role of third word, only templates of siblings and grandparents have been read at nodes other than n + 1.
     """
@@ -160,8 +166,14 @@ def relation_key(relation, direction, distance):
 def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
     """Write the hashed features of arcs begin … end − 1: one for each template of a kind, 0 where it does not fire.
 
-    arcs: int64 [N_ARC_ROWS, A]. bits: indices are below 2^bits. indices: int64, values: float64, written from position
-    `at` on; an index may repeat. Values that are empty are not written. Returns the end position.
+    Args:
+        arcs: int64 [N_ARC_ROWS, A].
+        bits: indices are below 2^bits.
+        indices: int64, values: float64, written from position `at` on; an index may repeat. Values that are empty are
+            not written.
+
+    Returns:
+        The end position.
     """
     mask, begin_at = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), at
     nobody, is_pair = read.keys.shape[1] - 1, kind >= SIBLINGS
@@ -231,7 +243,8 @@ def count_templates(starts, kind):
 def max_features(program, n):
     """An upper bound of the number of features of an arc with its label and its pairs.
 
-    n: the number of distinct keys between head and modifier, at most; an integer or an array of integers.
+    Args:
+        n: the number of distinct keys between head and modifier, at most; an integer or an array of integers.
     """
     between = count_templates(program.starts, ARCS_BETWEEN) + count_templates(program.starts, LABELS_BETWEEN)
     return len(program.seeds) + (n - 1) * between
@@ -244,8 +257,10 @@ RELATIONS = {"": PLAIN, "direction": DIRECTION, "distance": DISTANCE}
 class CompiledArcTemplates:
     """Programs over common columns.
 
-    attributes: the name of each column. templates: those of `program`, in its order. program, first_pass: over these
-    columns.
+    Attributes:
+        attributes: the name of each column.
+        templates: those of `program`, in its order.
+        program, first_pass: over these columns.
     """
 
     attributes: tuple[str, ...]
@@ -259,8 +274,10 @@ def compile_arc_templates(
 ) -> CompiledArcTemplates:
     """Number the distinct attributes as columns and write each kind's templates as arrays.
 
-    arcs: templates for heads, of all kinds. labels: templates for labels; first_pass: templates of the first pass; both
-    of the kind "arc" only.
+    Args:
+        arcs: templates for heads, of all kinds.
+        labels: templates for labels.
+        first_pass: templates of the first pass; both of the kind "arc" only.
 
     Raises:
         ValueError: a template for labels or for the first pass reads a third word.

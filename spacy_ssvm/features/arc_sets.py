@@ -19,11 +19,13 @@ AGREEING = tuple(f"{MORPH_FEATURE}{name}" for name in ("Case", "Gender", "Number
 class ArcFeatureSet:
     """The features of a parser.
 
-    arcs: templates for heads: of arcs, siblings and grandparents. labels: templates for the labels of arcs.
-    first_pass: templates for the first pass, which prunes improbable arcs.
-    resources: what the templates read beside the Doc.
-    hash_bits: the features of `arcs` are hashed to 2^hash_bits weights. label_hash_bits: those of `labels` to
-    2^label_hash_bits rows of one weight for each label.
+    Attributes:
+        arcs: templates for heads: of arcs, siblings and grandparents.
+        labels: templates for the labels of arcs.
+        first_pass: templates for the first pass, which prunes improbable arcs.
+        resources: what the templates read beside the Doc.
+        hash_bits: the features of `arcs` are hashed to 2^hash_bits weights.
+        label_hash_bits: those of `labels` to 2^label_hash_bits rows of one weight for each label.
     """
 
     arcs: tuple[ArcTemplate, ...]
@@ -86,8 +88,10 @@ def parser_features(
 ) -> ArcFeatureSet:
     """Features after McDonald et al. 2005, with siblings, grandparents, affixes and shapes.
 
-    tags: attributes with the tags, the most specific one first; words are conjoined with that one. With "morph" among
-    them, templates read single morphological features, too. lemmas: whether templates read lemmas beside forms.
+    Args:
+        tags: attributes with the tags, the most specific one first; words are conjoined with that one. With "morph"
+            among them, templates read single morphological features, too.
+        lemmas: whether templates read lemmas beside forms.
 
     Raises:
         ValueError: no tags are given, or a template cannot read one of them.

@@ -28,8 +28,10 @@ Kind = Literal["arc", "sibling", "grandparent"]
 class ArcTemplate:
     """A conjunction of token templates at the words of an arc.
 
-    words: role → the template for that word. between: an attribute of the words between, or None. relation:
-    "direction", "distance", or "" for none.
+    Attributes:
+        words: role → the template for that word.
+        between: an attribute of the words between, or None.
+        relation: "direction", "distance", or "" for none.
     """
 
     words: dict[str, Template]

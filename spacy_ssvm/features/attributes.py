@@ -124,7 +124,8 @@ _CLASS = re.compile(rf"{CLUSTER}([1-9]\d*)?(\.{NAME.pattern})?|{re.escape(CLASS)
 class ClassPart(NamedTuple):
     """The first `prefix` characters of a word's class, all of it with prefix = 0.
 
-    source: "cluster" for the clusters of a single source, "cluster.NAME" or "class.NAME".
+    Attributes:
+        source: "cluster" for the clusters of a single source, "cluster.NAME" or "class.NAME".
     """
 
     source: str

@@ -73,8 +73,10 @@ class Generation:
 class Types(NamedTuple):
     """The word types of T tokens.
 
-    ids: int64 [T], the type of each token, below V. keys: uint64 [attributes, V], of all types so far; callers must not
-    modify them. generation: equal ids of the same generation are the same type.
+    Attributes:
+        ids: int64 [T], the type of each token, below V.
+        keys: uint64 [attributes, V], of all types so far; callers must not modify them.
+        generation: equal ids of the same generation are the same type.
     """
 
     ids: np.ndarray
@@ -157,8 +159,10 @@ class TypeTable:
 class ColumnReader:
     """Reads the named attributes of Docs.
 
-    attributes: names, as `templates` allows them, in column order.
-    gazetteers: compiled tables by name. classes: those that the attributes name.
+    Args:
+        attributes: names, as `templates` allows them, in column order.
+        gazetteers: compiled tables by name.
+        classes: those that the attributes name.
     """
 
     def __init__(self, attributes: Sequence[str], gazetteers: dict[str, Table], classes: WordClasses) -> None:
@@ -256,9 +260,10 @@ class ColumnReader:
     ) -> tuple[Columns, Types, np.ndarray]:
         """The columns of the Docs, one sequence each, the tokens' types, and other token attributes.
 
-        vocab: knows the words of its own Docs, and of those whose vocabulary computes no attributes of words. others:
-        spaCy's ids of these attributes, whose values are uint64 [T, others]; each Doc is read only once for all
-        attributes.
+        Args:
+            vocab: knows the words of its own Docs, and of those whose vocabulary computes no attributes of words.
+            others: spaCy's ids of these attributes, whose values are uint64 [T, others]; each Doc is read only once for
+                all attributes.
 
         Raises:
             ValueError: an extension is not registered, or its value is neither None, bool, int, float nor str, or

@@ -23,8 +23,11 @@ STARTS = np.uint64(1)
 def link(starts, words, table, previous, following):
     """Write the nearest tokens before and after each token with the same word in the same sequence; -1 for none.
 
-    starts: int64 [n + 1], first token of each sequence. words: uint64 [T]. table: empty, with more than T slots.
-    previous, following: int64 [T], output.
+    Args:
+        starts: int64 [n + 1], first token of each sequence.
+        words: uint64 [T].
+        table: empty, with more than T slots.
+        previous, following: int64 [T], output.
     """
     latest = np.empty(len(words), np.int64)
     for sequence in range(len(starts) - 1):
@@ -42,7 +45,12 @@ def link(starts, words, table, previous, following):
 def find_others(previous, following, token, others):
     """Write the other occurrences that count for a token, those before it first, the nearest first of either side.
 
-    previous, following: of `link`. others: int64 [2 · NEAREST], output. Returns their number.
+    Args:
+        previous, following: of `link`.
+        others: int64 [2 · NEAREST], output.
+
+    Returns:
+        Their number.
     """
     n = 0
     for side in range(2):
@@ -87,8 +95,12 @@ def _write_shapes(starts, previous, following, shapes, boundaries, found_shapes)
 def vote(previous, following, labels, keys, votes):
     """Write the key of the most frequent label of the other occurrences of each token; 0 if there are none.
 
-    previous, following: of `link`. labels: int32 [T]. keys: uint64 [L, 2, MAX_COUNT], by label, by whether other
-    labels occur, and by the number of occurrences less 1. votes: uint64 [T], output.
+    Args:
+        previous, following: of `link`.
+        labels: int32 [T].
+        keys: uint64 [L, 2, MAX_COUNT], by label, by whether other labels occur, and by the number of occurrences less
+            1.
+        votes: uint64 [T], output.
     """
     others, found = np.empty(2 * NEAREST, np.int64), np.empty(2 * NEAREST, np.int64)
     for token in range(len(labels)):
@@ -111,8 +123,10 @@ def links(starts: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def shapes_of_others(starts: np.ndarray, words: np.ndarray, shapes: np.ndarray, boundaries: np.ndarray) -> np.ndarray:
     """The shape of most other occurrences of each token inside sentences, uint64 [T]; 0 if there are none.
 
-    starts: int64 [n + 1], the first token of each Doc. words, shapes: uint64 [T], lower-cased words and short shapes.
-    boundaries: uint64 [T], spaCy's SENT_START.
+    Args:
+        starts: int64 [n + 1], the first token of each Doc.
+        words, shapes: uint64 [T], lower-cased words and short shapes.
+        boundaries: uint64 [T], spaCy's SENT_START.
     """
     found = np.zeros(len(words), np.uint64)
     _write_shapes(starts, *links(starts, words), shapes, boundaries, found)

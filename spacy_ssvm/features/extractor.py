@@ -16,8 +16,10 @@ from .word_classes import WordClasses
 class FirstPassParts(NamedTuple):
     """The templates and columns that a first pass reads, and the column that it writes.
 
-    program, split: the templates that do not read DOCUMENT_LABEL. words: the column with lower-cased words. marks: the
-    column of DOCUMENT_LABEL.
+    Attributes:
+        program, split: the templates that do not read DOCUMENT_LABEL.
+        words: the column with lower-cased words.
+        marks: the column of DOCUMENT_LABEL.
     """
 
     program: Program
@@ -29,8 +31,10 @@ class FirstPassParts(NamedTuple):
 class Extractor:
     """Compiled templates and the reader of the columns that they name.
 
-    templates: parsed. reader: Docs → Columns. program: the templates over these columns. split: the same templates, in
-    groups. first_pass: None if no template reads DOCUMENT_LABEL. classes: those of words.
+    Args:
+        templates: parsed. reader: Docs → Columns. program: the templates over these columns. split: the same templates,
+            in groups. first_pass: None if no template reads DOCUMENT_LABEL.
+        classes: those of words.
 
     gazetteers, classes (arguments): as `resources` makes them, or as read from a model file and checked.
 

@@ -62,9 +62,10 @@ class PhraseFile:
 class PatternFile:
     """The patterns of spaCy's `entity_ruler` or `span_ruler`, in JSONL: {"label": …, "pattern": …} in each line.
 
-    labels: those of the patterns to take; None takes all. A pattern is a text, or a list of tokens of which each has a
-    text. Other patterns, such as those with operators or regular expressions, are left out, with a warning, and so are
-    lines that are no such object.
+    Attributes:
+        labels: those of the patterns to take; None takes all. A pattern is a text, or a list of tokens of which each
+            has a text. Other patterns, such as those with operators or regular expressions, are left out, with a
+            warning, and so are lines that are no such object.
 
     Called, raises:
         ValueError: the file, or each of its lines, cannot be read.
@@ -137,7 +138,8 @@ class TableColumn:
 class WithoutDeterminers:
     """The phrases of another source; those that begin with a determiner are there without it, too.
 
-    determiners: in lower case; a phrase in a text that begins with none of them matches in any case.
+    Attributes:
+        determiners: in lower case; a phrase in a text that begins with none of them matches in any case.
     """
 
     source: PhraseSource
@@ -214,8 +216,10 @@ def _add_phrase(table, words):
 def mark_phrases(table, starts, lower, marks):
     """Mark leftmost-longest matches: SINGLE, or FIRST INSIDE … LAST; other tokens keep 0.
 
-    starts: int64 [n + 1], first token of each sequence. lower: uint64 [T], keys of lower-cased words. marks: uint64
-    [T], initially 0, output.
+    Args:
+        starts: int64 [n + 1], first token of each sequence.
+        lower: uint64 [T], keys of lower-cased words.
+        marks: uint64 [T], initially 0, output.
     """
     for sequence in range(len(starts) - 1):
         token = starts[sequence]
@@ -258,7 +262,8 @@ def pack_gazetteer(table: Table) -> bytes:
 def unpack_gazetteer(stored: bytes) -> Table:
     """The table that `pack_gazetteer` was given, up to the order of its rows, which says nothing.
 
-    stored: checked by `resources.check_gazetteers`.
+    Args:
+        stored: checked by `resources.check_gazetteers`.
     """
     hashes = decompressed_ascending(stored)
     table = _empty(len(hashes))

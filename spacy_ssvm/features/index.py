@@ -20,9 +20,11 @@ _KEY = np.uint64((1 << KEY_BITS) - 1)
 class Program(NamedTuple):
     """F compiled templates with P parts.
 
-    starts: int64 [F + 1], first part of each template; columns, offsets: int64 [P], the parts.
-    seeds: uint64 [F], initial hash state of each template.
-    reals: int64 [C], for each column, the row of `Columns.reals` with its values, or -1.
+    Attributes:
+        starts: int64 [F + 1], first part of each template.
+        columns, offsets: int64 [P], the parts.
+        seeds: uint64 [F], initial hash state of each template.
+        reals: int64 [C], for each column, the row of `Columns.reals` with its values, or -1.
     """
 
     starts: Int64Array
@@ -37,7 +39,10 @@ class Table(NamedTuple):
 
     With bits > 0, only the low bits of a hash are used; a table with a single slot then maps them to themselves.
 
-    keys: uint64 [2ᵏ], 0 for a free slot. rows: int32 [2ᵏ]. counts: int64 [2]: the number of rows, bits.
+    Attributes:
+        keys: uint64 [2ᵏ], 0 for a free slot.
+        rows: int32 [2ᵏ].
+        counts: int64 [2]: the number of rows, bits.
     """
 
     keys: np.ndarray
@@ -48,8 +53,10 @@ class Table(NamedTuple):
 class Columns(NamedTuple):
     """Attribute keys of n sequences of T tokens in total.
 
-    starts: int64 [n + 1], first token of each sequence. keys: uint64 [C, T], 0 for no value. reals: float32 [E, T],
-    values of real-valued columns.
+    Attributes:
+        starts: int64 [n + 1], first token of each sequence.
+        keys: uint64 [C, T], 0 for no value.
+        reals: float32 [E, T], values of real-valued columns.
     """
 
     starts: Int64Array
@@ -198,7 +205,8 @@ def extract(columns, program, table, growing, sequence, feature_starts, rows, va
 def extract_at(columns, program, table, tokens, feature_starts, rows, values):
     """`extract` for some tokens only, int64 [N], ascending; unknown features are left out.
 
-    feature_starts: int64 [N + 1].
+    Args:
+        feature_starts: int64 [N + 1].
     """
     n_templates, sequence = len(program.seeds), 0
     keys, found = np.empty((2, n_templates), np.uint64), np.empty((2, n_templates), np.float32)

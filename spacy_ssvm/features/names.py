@@ -106,8 +106,10 @@ LENGTHS = {5: "5–6", 6: "7–10", 7: "11–20", 8: "21–30", 9: "over 30"}
 class Place(NamedTuple):
     """The place where a template fires, in the sentence first … end − 1 of a Doc.
 
-    words: role → node: 0 for the root, tokens from 1 on, n + 1 for none. between: the node of the word between, or 0.
-    distance: the bin of the arc's length, negative where the head is to the left.
+    Attributes:
+        words: role → node: 0 for the root, tokens from 1 on, n + 1 for none.
+        between: the node of the word between, or 0.
+        distance: the bin of the arc's length, negative where the head is to the left.
     """
 
     first: int

@@ -23,8 +23,9 @@ class CompiledTemplates:
 def compile_templates(templates: tuple[Template, ...], attributes: tuple[str, ...] | None = None) -> CompiledTemplates:
     """Number the distinct attributes as columns and write the templates' parts as flat arrays.
 
-    attributes: the columns, in order, if they are more than those of the templates. A template's hash state is seeded
-    by its text, so that rows do not depend on its position in the list.
+    Args:
+        attributes: the columns, in order, if they are more than those of the templates. A template's hash state is
+            seeded by its text, so that rows do not depend on its position in the list.
     """
     if attributes is None:
         attributes = tuple(dict.fromkeys(part.attribute for template in templates for part in template.parts))
@@ -47,7 +48,8 @@ MIN_GROUP = 2
 class Group(NamedTuple):
     """Templates that read only the type of the token at one offset.
 
-    program: these templates, at offset 0.
+    Attributes:
+        program: these templates, at offset 0.
     """
 
     offset: int

@@ -27,8 +27,9 @@ Clusters = Given | Named | None
 class ResourceSet:
     """The resources that templates may read beside the Doc.
 
-    gazetteers: name → source of phrases. classes: "cluster", "cluster.NAME" or "class.NAME", as templates
-    write it → source.
+    Attributes:
+        gazetteers: name → source of phrases.
+        classes: "cluster", "cluster.NAME" or "class.NAME", as templates write it → source.
     """
 
     gazetteers: dict[str, PhraseSource] = field(default_factory=dict)
@@ -37,7 +38,9 @@ class ResourceSet:
     def require(self, kind: str, template: object, attributes: Iterable[str]) -> None:
         """Raise a ValueError if the template reads something that is not among the resources.
 
-        kind: what to call the template. attributes: those that it reads.
+        Args:
+            kind: what to call the template.
+            attributes: those that it reads.
         """
         for attribute in attributes:
             part = class_part(attribute)
@@ -61,7 +64,9 @@ def _listed(names: Iterable[str]) -> str:
 def resource_set(gazetteers: Named | None, clusters: Clusters, classes: Named | None) -> ResourceSet:
     """The resources of a config.
 
-    clusters: those whose prefixes are clusters, too. classes: other word classes.
+    Args:
+        clusters: those whose prefixes are clusters, too.
+        classes: other word classes.
 
     Raises:
         ValueError: a name has characters that templates do not allow, or something is neither a file nor a source.
@@ -95,7 +100,8 @@ def with_prefix(source: str, prefix: int) -> str:
 def load_gazetteers(sources: Mapping[str, PhraseSource], words: Callable[[str], np.ndarray]) -> dict[str, bytes]:
     """Read gazetteers, name → source.
 
-    words: turns a phrase into uint64 keys of its lower-cased tokens.
+    Args:
+        words: turns a phrase into uint64 keys of its lower-cased tokens.
 
     Raises:
         ValueError: a source cannot be read or has no phrase.

@@ -15,8 +15,10 @@ MAX_HASH_BITS = 30
 class FeatureSet:
     """The features that a component reads from its input.
 
-    templates: parsed templates, in order. resources: what they read beside the Doc.
-    hash_bits: None for an exact index of the features seen in training; b to hash all features into 2ᵇ rows.
+    Attributes:
+        templates: parsed templates, in order.
+        resources: what they read beside the Doc.
+        hash_bits: None for an exact index of the features seen in training; b to hash all features into 2ᵇ rows.
     """
 
     templates: tuple[Template, ...]
@@ -90,7 +92,9 @@ def ner_features(
 ) -> FeatureSet:
     """Features for named entities and other spans; `extra` templates and the given resources are added.
 
-    document: also read the other occurrences of a word in its Doc: their shapes, and what a first pass takes them for.
+    Args:
+        document: also read the other occurrences of a word in its Doc: their shapes, and what a first pass takes them
+            for.
     """
     own = [
         "bias",
@@ -188,8 +192,9 @@ def lemmatizer_features(
 ) -> FeatureSet:
     """Features for lemmas; `extra` templates and the given resources are added.
 
-    tags: the attributes of tokens, set by other components, that are read together with the form; by default tag and
-    pos, and morph is another one.
+    Args:
+        tags: the attributes of tokens, set by other components, that are read together with the form; by default tag
+            and pos, and morph is another one.
     """
     affixes = [*(f"lower_suffix{n}[0]" for n in range(1, 9)), *(f"lower_prefix{n}[0]" for n in range(1, 5))]
     own = [

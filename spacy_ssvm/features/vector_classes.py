@@ -17,7 +17,8 @@ def classes_of_vectors(
 
     The vectors are scaled to length 1, so that classes are by direction. As many classes as words at most.
 
-    words: the words that get a class; None for all words that have a vector of their own.
+    Args:
+        words: the words that get a class; None for all words that have a vector of their own.
 
     Raises:
         ValueError: n_classes is less than 1, there are no vectors, or those of a floret table, which has one for any

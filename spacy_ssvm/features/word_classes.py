@@ -95,9 +95,10 @@ class LookupsClusters:
 class VectorClasses:
     """Classes of the word vectors in `nlp.vocab`, by k-means over the directions of the vectors.
 
-    n_classes: their number; classes of several sizes are several sources.
-    words: a file with one word a line, those that get a class; None for all that have a vector of their own. A floret
-    table, which has a vector for any word, needs it.
+    Attributes:
+        n_classes: their number; classes of several sizes are several sources.
+        words: a file with one word a line, those that get a class; None for all that have a vector of their own. A
+            floret table, which has a vector for any word, needs it.
 
     Called, raises:
         ValueError: n_classes is less than 1, the file cannot be read, the vocabulary has no vectors of these words, or

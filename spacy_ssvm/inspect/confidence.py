@@ -20,7 +20,9 @@ def scored_parts(
 ) -> Iterator[tuple[NamedPart, float]]:
     """The parts of a Doc that score at least `min_score`, with their scores: probabilities, or margins if β is None.
 
-    sequences: the Doc or its sentences, in order. listing: lists the parts of one kind.
+    Args:
+        sequences: the Doc or its sentences, in order.
+        listing: lists the parts of one kind.
     """
     for first, scored in sequences:
         values = scored.margins() if beta is None else scored.marginals(beta)
@@ -31,7 +33,8 @@ def scored_parts(
 def best_analyses(sequences: Iterable[ScoredSequence], names: PartNames, k: int) -> list[tuple[float, list[NamedPart]]]:
     """The k best analyses of a Doc, best first: the score wᵀΦ(x, y) and the parts of each.
 
-    sequences: the Doc or its sentences, in order.
+    Args:
+        sequences: the Doc or its sentences, in order.
 
     Raises:
         ValueError: k is less than 1.
@@ -54,7 +57,8 @@ def checked_min_score(
 ) -> float:
     """The smallest score to list: `min_score`, or by default MIN_PROBABILITY or a margin of 0.
 
-    name, parameter: the names of the component and the parameter, for messages.
+    Args:
+        name, parameter: the names of the component and the parameter, for messages.
 
     Raises:
         ValueError: the score is not a number, or it is a probability that is not above 0 and at most 1.
@@ -70,7 +74,8 @@ def checked_min_score(
 def checked_count(name: str, count: SupportsIndex, parameter: str = "k") -> int:
     """The value of a parameter that limits the length of a list.
 
-    name, parameter: the names of the component and the parameter, for messages.
+    Args:
+        name, parameter: the names of the component and the parameter, for messages.
 
     Raises:
         ValueError: the value is not a whole number of at least 1.

@@ -28,8 +28,10 @@ BIAS = "bias"
 class Reason:
     """A feature, or a pair of neighbouring labels, with different weights in the best analysis and the runner-up.
 
-    token: the token where it fires; of an arc, the dependent. weight: its contribution to the best analysis, which has
-    `label` there. against: its contribution to the runner-up, which has `other` there.
+    Attributes:
+        token: the token where it fires; of an arc, the dependent.
+        weight: its contribution to the best analysis, which has `label` there.
+        against: its contribution to the runner-up, which has `other` there.
     """
 
     token: int
@@ -60,11 +62,14 @@ NOTHING_ELSE = Comparison("", ())
 class Finding:
     """A tag, an entity, a sentence start or an arc: tokens start … end − 1 and their label.
 
-    margin: wᵀΦ of the best analysis with the finding less wᵀΦ of the runner-up, which is the best analysis without it;
-    ∞ if there is no such analysis. It is negative for what is not predicted, and −∞ for what is impossible. runner_up:
-    the parts of the runner-up at these tokens. reasons: those that decide first, which have the sign of the margin,
-    then those of the other sign, the largest first, and the bias last; the sum of their gains is the margin. head: the
-    head of an arc, where a root is its own head; None for others. is_predicted: whether the best analysis has it.
+    Attributes:
+        margin: wᵀΦ of the best analysis with the finding less wᵀΦ of the runner-up, which is the best analysis without
+            it; ∞ if there is no such analysis. It is negative for what is not predicted, and −∞ for what is impossible.
+        runner_up: the parts of the runner-up at these tokens.
+        reasons: those that decide first, which have the sign of the margin, then those of the other sign, the largest
+            first, and the bias last; the sum of their gains is the margin.
+        head: the head of an arc, where a root is its own head; None for others.
+        is_predicted: whether the best analysis has it.
     """
 
     start: int
@@ -140,8 +145,11 @@ def explain(
 ) -> Explanation:
     """Explain each part of the best structure of a Doc, or one part, whether the best structure has it or not.
 
-    words: the words of the Doc. sequences: the Doc or its sentences, in order, with the features of each. names: the
-    component's names of parts. asked: the part to explain.
+    Args:
+        words: the words of the Doc.
+        sequences: the Doc or its sentences, in order, with the features of each.
+        names: the component's names of parts.
+        asked: the part to explain.
 
     Raises:
         ValueError: the component does not have its label.
@@ -163,7 +171,8 @@ def explain(
 def with_texts(explanation: Explanation, texts: Sequence[str], tokens: Sequence[int]) -> Explanation:
     """The explanation of a Doc of tokens with these texts, some of which are the words that are explained.
 
-    tokens: the token that each word is.
+    Args:
+        tokens: the token that each word is.
     """
     return Explanation(texts, tuple(_in_tokens(finding, tokens) for finding in explanation.findings))
 
@@ -249,8 +258,11 @@ def _reasons(
 ) -> tuple[Reason, ...]:
     """The features with different weights in the best structure with a part and in the best one without it.
 
-    pair: both structures. factors: the factors of each. is_predicted: whether the first structure is the better one:
-    whether reasons for it come first, or reasons against it.
+    Args:
+        pair: both structures.
+        factors: the factors of each.
+        is_predicted: whether the first structure is the better one: whether reasons for it come first, or reasons
+            against it.
     """
     contributions: dict[tuple[int, str], _Contribution] = {}
     for side, own in enumerate(factors):
@@ -299,7 +311,9 @@ OF_ARCS = {"distance": 140}
 def page(words: Sequence[str], findings: Sequence[Finding], max_reasons: int) -> str:
     """A self-contained page of HTML.
 
-    findings: spans, or an arc for each word. max_reasons: the number of reasons for each finding.
+    Args:
+        findings: spans, or an arc for each word.
+        max_reasons: the number of reasons for each finding.
     """
     has_arcs = any(finding.head is not None for finding in findings)
     if has_arcs:

@@ -25,9 +25,11 @@ class Mistake(NamedTuple):
 class AnnotationParts(PartNames, Protocol):
     """The parts of one kind of annotation: their names, the items that users know them by, and what gold says of them.
 
-    query_form: the items that `from_query` takes, in words. impossible: an example of gold annotation that a structure
-    may not allow, in words. smallest_doubtful_margin: parts with smaller margins do not change how unsure of a token
-    the component is; beyond ±1, there is no doubt.
+    Attributes:
+        query_form: the items that `from_query` takes, in words.
+        impossible: an example of gold annotation that a structure may not allow, in words.
+        smallest_doubtful_margin: parts with smaller margins do not change how unsure of a token the component is;
+            beyond ±1, there is no doubt.
     """
 
     @property

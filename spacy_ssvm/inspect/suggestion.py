@@ -24,7 +24,9 @@ def unsure_words(
     for margins of 1, and predictions with margins a little below 1 are seldom wrong. That of a token, from 0 to 1, is
     the largest doubt of the parts that it belongs to.
 
-    words: of all tokens. parts: with their scores, those that are not predicted included.
+    Args:
+        words: of all tokens.
+        parts: with their scores, those that are not predicted included.
     """
     doubts = [0.0] * len(words)
     for part, score in parts:
@@ -46,7 +48,9 @@ def ranked(texts: Sequence[Mapping[str, float]], lengths: Sequence[int]) -> Iter
     The sum is submodular (Wei, Iyer & Bilmes 2015): what a text adds never grows, so that values computed earlier bound
     it (Minoux 1978).
 
-    texts: the doubt about each word. lengths: in tokens.
+    Args:
+        texts: the doubt about each word.
+        lengths: in tokens.
     """
     first: dict[frozenset[tuple[str, float]], int] = {}
     for number, text in enumerate(texts):

@@ -41,7 +41,9 @@ class Transitions(NamedTuple):
 def top_features(weights: ChainWeights, labels: Sequence[str], chosen: Sequence[int], n: int) -> list[TopFeature]:
     """The n largest non-zero weights, of either sign.
 
-    labels: all weight labels. chosen: the places of the labels whose weights are listed.
+    Args:
+        labels: all weight labels.
+        chosen: the places of the labels whose weights are listed.
     """
     names, rows = weights.names or (), weights.rows
     column_of = np.full(len(labels), -1)

@@ -8,7 +8,9 @@ import numpy as np
 class ArrayType(NamedTuple):
     """Annotation of a C-contiguous array that kernels may write to.
 
-    dtype: the name of the element type. ndim: the number of dimensions.
+    Attributes:
+        dtype: the name of the element type.
+        ndim: the number of dimensions.
     """
 
     dtype: str

@@ -15,10 +15,11 @@ _SCALARS = {int: types.int64, float: types.float64, bool: types.boolean, None: t
 def numba_type(annotation: Any) -> Any:
     """The numba type of the values that an annotation describes.
 
-    annotation: `int`, `float`, `bool` or None, which become int64, float64, boolean and none; a tuple, such as
-    `tuple[int, float]`; a NamedTuple class whose fields all have annotations; an array, such as `Int64Array`;
-    `Annotated[FirstClassFunction, signature]`; a signature, which becomes the type of functions that are called by
-    their address; or a numba type, which is returned as it is.
+    Args:
+        annotation: `int`, `float`, `bool` or None, which become int64, float64, boolean and none; a tuple, such as
+            `tuple[int, float]`; a NamedTuple class whose fields all have annotations; an array, such as `Int64Array`;
+            `Annotated[FirstClassFunction, signature]`; a signature, which becomes the type of functions that are called
+            by their address; or a numba type, which is returned as it is.
 
     Raises:
         TypeError: any other annotation.

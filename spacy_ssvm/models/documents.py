@@ -27,8 +27,10 @@ def _none() -> np.ndarray:
 class Documents:
     """The examples of n Docs; other examples, of Docs that were replaced, are empty.
 
-    first, sizes: int64 [n], the first example of each Doc, and how many it has. n_examples: the number of all examples.
-    unit: the name of the examples of a Doc that has several, in the plural.
+    Attributes:
+        first, sizes: int64 [n], the first example of each Doc, and how many it has.
+        n_examples: the number of all examples.
+        unit: the name of the examples of a Doc that has several, in the plural.
     """
 
     first: np.ndarray = field(default_factory=_none)

@@ -21,9 +21,12 @@ S = TypeVar("S", bound=Any)
 class Levels(NamedTuple):
     """The fields of a NamedTuple by what their arrays belong to; all other fields are the same for all examples.
 
-    examples: the first token of each example, int64 [n + 1], or `Columns` of the tokens. tokens: arrays [T].
-    part_starts: the first part of each token, int64 [T + 1], if tokens have parts. parts: arrays [F]. ones: one more of
-    these, float32, which is empty where all are 1.
+    Attributes:
+        examples: the first token of each example, int64 [n + 1], or `Columns` of the tokens.
+        tokens: arrays [T].
+        part_starts: the first part of each token, int64 [T + 1], if tokens have parts.
+        parts: arrays [F].
+        ones: one more of these, float32, which is empty where all are 1.
     """
 
     examples: str
@@ -94,8 +97,11 @@ class Levels(NamedTuple):
 class Growing(Generic[S]):
     """Examples that are added in chunks; what is changed in the arrays of `joined` stays.
 
-    levels: of their fields. extent: finds the extent of a chunk. empty: no examples; None if there are always some.
-    docs: where the examples of each Doc are, so far none.
+    Args:
+        levels: of their fields.
+        extent: finds the extent of a chunk.
+        empty: no examples; None if there are always some.
+        docs: where the examples of each Doc are, so far none.
     """
 
     def __init__(

@@ -33,8 +33,9 @@ class Layers(NamedTuple):
 class SavedLayers(NamedTuple):
     """The layers of the file from which training has started.
 
-    are_exact: whether the base is neither pruned nor rounded. are_corrected: whether training has been corrections, so
-    that what they have not changed stays as it is.
+    Attributes:
+        are_exact: whether the base is neither pruned nor rounded.
+        are_corrected: whether training has been corrections, so that what they have not changed stays as it is.
     """
 
     layers: Layers
@@ -53,8 +54,10 @@ NO_ENTRIES = exact(np.zeros(0, np.int64), np.zeros(0, np.float32))
 def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier: SavedLayers | None = None) -> Layers:
     """The layers of a vector that is to be saved with a packing.
 
-    indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero. earlier: at the same
-    indices; None if training has started from zero. Nothing that was pruned or corrected before is pruned.
+    Args:
+        indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero.
+        earlier: at the same indices; None if training has started from zero. Nothing that was pruned or corrected
+            before is pruned.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.

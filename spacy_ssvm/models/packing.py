@@ -46,9 +46,11 @@ _BITS = 0
 class Packing:
     """How weights are written to a model file.
 
-    weight_dtype: "float32" is exact, "float16" has 11 significant bits, and "int8" 127 steps up to the largest
-    magnitude of a block. keep_fraction: the fraction of the non-zero weights that is kept, above 0 and at most 1; the
-    smallest magnitudes are dropped.
+    Attributes:
+        weight_dtype: "float32" is exact, "float16" has 11 significant bits, and "int8" 127 steps up to the largest
+            magnitude of a block.
+        keep_fraction: the fraction of the non-zero weights that is kept, above 0 and at most 1; the smallest magnitudes
+            are dropped.
 
     Raises:
         ValueError: an unknown type, or a fraction out of range.
@@ -77,8 +79,10 @@ EXACT = Packing()
 class Sparse(NamedTuple):
     """The stored entries of a vector.
 
-    indices: int64 [n], ascending. values: [n], of the packing's type. scales: float32 [⌈n / BLOCK⌉], the factor of each
-    block's values; empty for float32.
+    Attributes:
+        indices: int64 [n], ascending.
+        values: [n], of the packing's type.
+        scales: float32 [⌈n / BLOCK⌉], the factor of each block's values; empty for float32.
     """
 
     indices: np.ndarray
@@ -89,8 +93,10 @@ class Sparse(NamedTuple):
 class Masked(NamedTuple):
     """A vector of d weights without those that are zero.
 
-    bits: uint8 [⌈d / 8⌉], a bit for each weight, the first one in the lowest place; 1 if its value is stored. values:
-    float32 [n]. length: d.
+    Attributes:
+        bits: uint8 [⌈d / 8⌉], a bit for each weight, the first one in the lowest place; 1 if its value is stored.
+        values: float32 [n].
+        length: d.
     """
 
     bits: np.ndarray
@@ -143,8 +149,9 @@ def compress(
 ) -> Sparse:
     """The entries of a vector that a packing stores.
 
-    indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero. is_protected: bool [n],
-    the entries that are not dropped; the packing's fraction is that of the others.
+    Args:
+        indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero.
+        is_protected: bool [n], the entries that are not dropped; the packing's fraction is that of the others.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 class Settings:
     """The settings that all components share.
 
-    n_threads: how many threads predict, and call oracles while w stays as it is. packing: how weights are saved, and
-    predicted with; a solver learns with exact ones. save_solver_state: whether the state of the solver is saved
-    and loaded, too, so that learning goes on as if it had not been interrupted. save_feature_names: whether names of
-    features are collected in training and saved, where the structure has any. corrections: whether a loaded component
-    learns by corrections of its weights; if not, by its solver, from these weights.
+    Attributes:
+        n_threads: how many threads predict, and call oracles while w stays as it is.
+        packing: how weights are saved, and predicted with; a solver learns with exact ones.
+        save_solver_state: whether the state of the solver is saved and loaded, too, so that learning goes on as if it
+            had not been interrupted.
+        save_feature_names: whether names of features are collected in training and saved, where the structure has any.
+        corrections: whether a loaded component learns by corrections of its weights; if not, by its solver, from these
+            weights.
     """
 
     n_threads: int = 1
@@ -49,10 +52,13 @@ class Settings:
 class OutputSpace(Protocol):
     """The labels of a component, and the limits that Docs set to structures of them, as a structured model reads them.
 
-    structure: the name of the thinc Models that it goes with, in the registry `ssvm_models`. architecture: the
-    registered one that makes such Models. name: of the component, for messages. labels: the L weight labels, in order.
-    constraining: spaCy's numbers of token attributes that limit structures in training, and that other components may
-    change.
+    Attributes:
+        structure: the name of the thinc Models that it goes with, in the registry `ssvm_models`.
+        architecture: the registered one that makes such Models.
+        name: of the component, for messages.
+        labels: the L weight labels, in order.
+        constraining: spaCy's numbers of token attributes that limit structures in training, and that other components
+            may change.
     """
 
     @property
@@ -121,8 +127,9 @@ class PartlyKnown(DataSet, Protocol):
     def complete(self, docs: np.ndarray | None, weights: np.ndarray, for_good: bool = False) -> np.ndarray:
         """Complete the gold structures of these Docs, int64, or of all, with the best structures by these weights.
 
-        for_good: from then on the completion of all Docs counts as annotated, and a prediction that differs from it has
-        a loss. Labels without any weight, which are new, are then left out of a chain's completions.
+        Args:
+            for_good: from then on the completion of all Docs counts as annotated, and a prediction that differs from it
+                has a loss. Labels without any weight, which are new, are then left out of a chain's completions.
 
         Returns the examples that have changed, int64; the planes of their old completion are void.
         """
@@ -172,7 +179,8 @@ class ManyLayouts(DataSet, Protocol):
 class Pruned(DataSet, Protocol):
     """A data set with a first pass, which can keep gold structures from being predicted, whatever the weights are.
 
-    first_pass: a frozen dataclass with `weights`, float32.
+    Attributes:
+        first_pass: a frozen dataclass with `weights`, float32.
     """
 
     first_pass: Any
@@ -184,8 +192,9 @@ class Pruned(DataSet, Protocol):
 class Rows(NamedTuple):
     """Where the weights of features lie in a vector by row: `width` of them for each row, from number `first` on.
 
-    keys: uint64 [R], of the rows; without keys, all vectors of the model have one layout. counts: int [R], how often
-    each row of weights occurs.
+    Attributes:
+        keys: uint64 [R], of the rows; without keys, all vectors of the model have one layout.
+        counts: int [R], how often each row of weights occurs.
     """
 
     keys: np.ndarray
@@ -210,7 +219,8 @@ class Sharded(DataSet, Protocol):
     def of_rows(self, keys: np.ndarray, seen: np.ndarray) -> "DataSet":
         """A data set without Docs that has the features with these keys, as `rows`, which were seen as often.
 
-        seen: uint8 [R], log₂(1 + n), rounded.
+        Args:
+            seen: uint8 [R], log₂(1 + n), rounded.
         """
 
 
@@ -250,11 +260,14 @@ class ScoringPredictor(Protocol):
 class Start(NamedTuple):
     """The start of training: from zero by default.
 
-    weights: `Weights` to start from. only_present: whether they are corrected: the weights of features that no Doc has
-    stay as they are, so that the data set may leave them out, and no Doc is cut, as none is in prediction. first_pass:
-    for training from zero, as `training.first_pass` has learnt it. state: `DataSet.state`, if the saved training goes
-    on; then the solver has the vector. new_labels: the component's labels that corrections are to learn, as the weights
-    did not know them when they were loaded.
+    Attributes:
+        weights: `Weights` to start from.
+        only_present: whether they are corrected: the weights of features that no Doc has stay as they are, so that the
+            data set may leave them out, and no Doc is cut, as none is in prediction.
+        first_pass: for training from zero, as `training.first_pass` has learnt it.
+        state: `DataSet.state`, if the saved training goes on; then the solver has the vector.
+        new_labels: the component's labels that corrections are to learn, as the weights did not know them when they
+            were loaded.
     """
 
     weights: Any = None
@@ -295,7 +308,8 @@ class StructuredModel(Protocol):
     def store(self, weights: Any, packing: Packing = EXACT, saved: Saved | None = None) -> None:
         """Put the weights into the thinc Model. Those of labels that have been appended since they were made are zero.
 
-        saved: the file from which training has started, maybe with fewer labels; None for zero.
+        Args:
+            saved: the file from which training has started, maybe with fewer labels; None for zero.
 
         Raises:
             ValueError: a weight is not finite, or too large to be loaded.

@@ -18,7 +18,8 @@ LOGGER = logging.getLogger("spacy")
 def store_resources(model: Model, vocab: Vocab, words: Callable[[str], np.ndarray]) -> None:
     """Read the resources of the model's feature set, if any, into its attributes, and log what word classes cost.
 
-    words: turns a gazetteer's phrase into uint64 keys of its lower-cased tokens.
+    Args:
+        words: turns a gazetteer's phrase into uint64 keys of its lower-cased tokens.
 
     Raises:
         ValueError: a resource cannot be read or is malformed.

@@ -30,8 +30,10 @@ class DamagedModel(ValueError):
 class Saved(NamedTuple):
     """The file from which training has started.
 
-    arrays: those of the model, checked. are_corrected: whether training has been corrections, which leave all weights
-    that they do not change as they are in the file.
+    Attributes:
+        arrays: those of the model, checked.
+        are_corrected: whether training has been corrections, which leave all weights that they do not change as they
+            are in the file.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -46,8 +48,10 @@ class Saved(NamedTuple):
 def make_model(name: str, parameters: Sequence[str], attributes: dict[str, object]) -> Model:
     """A thinc Model without weights.
 
-    parameters: names of its arrays; a shape and a digest are added. attributes: stored in the model file; "features",
-    the feature set of the config, is used for initialisation only and may be anything.
+    Args:
+        parameters: names of its arrays; a shape and a digest are added.
+        attributes: stored in the model file; "features", the feature set of the config, is used for initialisation only
+            and may be anything.
     """
     return Model(
         name,
@@ -71,8 +75,9 @@ def store_arrays(
 ) -> None:
     """Store all arrays in the model, with a digest and their shape, as defined by the structure.
 
-    labels: those of the component. The digest covers the labels and the model's attributes, too. exact: whether the
-    arrays hold the weights as learnt, neither pruned nor rounded.
+    Args:
+        labels: those of the component. The digest covers the labels and the model's attributes, too.
+        exact: whether the arrays hold the weights as learnt, neither pruned nor rounded.
     """
     complete = {**arrays, SHAPE: np.array([FORMAT, exact, *shape], np.int64)}
     complete[DIGEST] = _digest(model, complete, labels)
@@ -85,7 +90,8 @@ def load_arrays(
 ) -> tuple[dict[str, np.ndarray], list[int]]:
     """Read the arrays of the model, and the n_shape numbers of their shape.
 
-    types: name → dtype, or its possible dtypes.
+    Args:
+        types: name → dtype, or its possible dtypes.
 
     Raises:
         DamagedModel: the digest does not match, or an array is missing or of a wrong type.

@@ -85,7 +85,8 @@ class Analyses:
     def limited(self, kinds: np.ndarray, column: int, present: np.ndarray) -> np.ndarray:
         """The kinds of tokens, int32 [T], with those that allow the present features (0) or tags (1) only.
 
-        present: uint64 [T], spaCy's numbers, 0 for none. Numbers that no label has change nothing.
+        Args:
+            present: uint64 [T], spaCy's numbers, 0 for none. Numbers that no label has change nothing.
         """
         first, distinct = self._distinct[column]
         if not len(distinct):

@@ -118,8 +118,9 @@ class ParserSpace:
 def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, multi_root: bool) -> None:
     """Check the given heads if some of them are outside the part that is parsed together with their modifier.
 
-    heads: int64 [T], as tokens, counted through all Docs; UNKNOWN where none is given. outside: int64, the tokens whose
-    heads are outside.
+    Args:
+        heads: int64 [T], as tokens, counted through all Docs; UNKNOWN where none is given.
+        outside: int64, the tokens whose heads are outside.
 
     Raises:
         Contradiction: a head is in another sentence, or the heads in several parts of a sentence contradict each other.

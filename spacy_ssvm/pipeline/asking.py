@@ -45,9 +45,12 @@ class Asking:
 
     Docs are read without whitespace tokens. Answers name the tokens of the Docs with them.
 
-    codec: names the parts of answers. predictor: returns the one with the present weights. beta: β of the distribution
-    P(y) ∝ exp(β · wᵀΦ(x, y)); None if there is none, and scores are margins. reads: annotation that features have
-    learnt from. warn: issues the component's warnings.
+    Args:
+        codec: names the parts of answers.
+        predictor: returns the one with the present weights.
+        beta: β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)); None if there is none, and scores are margins.
+        reads: annotation that features have learnt from.
+        warn: issues the component's warnings.
     """
 
     def __init__(
@@ -251,7 +254,8 @@ class AskedComponent(Protocol):
 def of_docs(ask: Callable[Concatenate[Any, Sequence[Doc], P], Iterable[Answer]]) -> MethodOfDocs[P, Answer]:
     """A method that takes a Doc, or an iterable of Docs, and answers about it, or gives the list of answers about them.
 
-    ask: the method for a sequence of Docs, without what the component itself has set there.
+    Args:
+        ask: the method for a sequence of Docs, without what the component itself has set there.
     """
 
     @wraps(ask)

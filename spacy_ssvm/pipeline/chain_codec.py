@@ -20,7 +20,8 @@ from .tags import Tags
 class ChainCodec(Codec):
     """A codec for chains.
 
-    label_costs: gold label → the cost of a wrong label at a token; 1 for labels that are not named.
+    Attributes:
+        label_costs: gold label → the cost of a wrong label at a token; 1 for labels that are not named.
 
     Raises:
         ValueError: a cost is not finite, or negative.

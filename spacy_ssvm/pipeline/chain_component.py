@@ -21,8 +21,9 @@ class ChainComponent(SsvmPipe):
     def top_features(self, label: str, n: int = 20) -> list[TopFeature]:
         """The n features with the largest weights for a label, of either sign, largest first.
 
-        label: one of `labels`, or of `weight_labels`, such as "U-PER"; an entity label has all the weight labels that
-        are made of it. The list is shorter than n if fewer weights differ from 0.
+        Args:
+            label: one of `labels`, or of `weight_labels`, such as "U-PER"; an entity label has all the weight labels
+                that are made of it. The list is shorter than n if fewer weights differ from 0.
 
         Raises:
             ValueError: n is less than 1, the label is unknown, or the names of the features were not saved.
@@ -65,8 +66,9 @@ class TagComponent(ChainComponent):
     def scored_tags(self, docs: Sequence[Doc], min_score: float | None = None) -> list[dict[tuple[int, str], float]]:
         """The score of each (token, tag) of a Doc, a probability or, without `has_probabilities`, a margin.
 
-        docs: a Doc, or Docs, for which the result is a list. min_score: the smallest score that is listed; by default a
-        probability of 0.01 or a margin of 0.
+        Args:
+            docs: a Doc, or Docs, for which the result is a list.
+            min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
 
         Raises:
             TypeError: `docs` are no Docs.

@@ -27,9 +27,10 @@ Warn = Callable[[str], None]
 class Gaps(NamedTuple):
     """Counts of what is missing, contradictory or not learnt in gold annotation, summed up over the parts of a corpus.
 
-    counts: of tokens, examples and others, by names of the codec's; "unknown" is what is not annotated. labels: how
-    often the component's occur. named: the names of the examples in which something is wrong or unknown, by the same
-    names.
+    Attributes:
+        counts: of tokens, examples and others, by names of the codec's; "unknown" is what is not annotated.
+        labels: how often the component's occur.
+        named: the names of the examples in which something is wrong or unknown, by the same names.
     """
 
     counts: Counter[str]
@@ -53,8 +54,11 @@ class Gaps(NamedTuple):
 class Survey:
     """A survey of a component's labels in examples, before any is encoded; several surveys add up.
 
-    n_examples: their number. label_counts: how often each label occurs. of_corrections: whether they correct a loaded
-    component, so that nothing in them is too rare to be learnt. advice: what to do where there are no labels, besides.
+    Attributes:
+        n_examples: their number.
+        label_counts: how often each label occurs.
+        of_corrections: whether they correct a loaded component, so that nothing in them is too rare to be learnt.
+        advice: what to do where there are no labels, besides.
     """
 
     n_examples: int
@@ -78,7 +82,9 @@ class Survey:
     def require_labels(self, name: str, labels: Sequence[str], reasons: Sequence[str] = ()) -> None:
         """Check that these can be all labels to learn, where this is the survey of all training examples.
 
-        name: of the component. reasons: why annotation cannot be learnt, if any is known.
+        Args:
+            name: of the component.
+            reasons: why annotation cannot be learnt, if any is known.
 
         Raises:
             ValueError: there is no label, or only one that stands for missing annotation.
@@ -99,8 +105,9 @@ class Survey:
 class SavedCodec(NamedTuple):
     """Contents of a codec for a file, besides labels.
 
-    settings: those that the weights depend on, which loading takes from the file, not from the config. notes: what it
-    knows of examples, as texts by name.
+    Attributes:
+        settings: those that the weights depend on, which loading takes from the file, not from the config.
+        notes: what it knows of examples, as texts by name.
     """
 
     settings: Mapping[str, Any]
@@ -110,8 +117,9 @@ class SavedCodec(NamedTuple):
 class Given(NamedTuple):
     """The annotation that a component finds on a Doc of T tokens.
 
-    values: uint64 [T, A], of the A attributes that the component sets; None if none of them is set. has_starts: whether
-    sentence boundaries are set, if these are a constraint.
+    Attributes:
+        values: uint64 [T, A], of the A attributes that the component sets; None if none of them is set.
+        has_starts: whether sentence boundaries are set, if these are a constraint.
     """
 
     values: np.ndarray | None = None
@@ -127,9 +135,12 @@ def values_of(doc: Doc, attributes: Sequence[int]) -> np.ndarray:
 class Codec(ABC):
     """A component's annotation as structures, and back. Frozen: other labels make another codec.
 
-    name: of the component, for messages. labels: of the component, in order. patterns: rules that limit predictions;
-    nothing is learnt from them. unlearnt: labels that were added after training and that no example has had since: they
-    are predicted only where nothing else is possible.
+    Attributes:
+        name: of the component, for messages.
+        labels: of the component, in order.
+        patterns: rules that limit predictions; nothing is learnt from them.
+        unlearnt: labels that were added after training and that no example has had since: they are predicted only where
+            nothing else is possible.
     """
 
     name: str

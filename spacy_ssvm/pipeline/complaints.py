@@ -22,7 +22,8 @@ MAX_SAID = 1000
 class Warnings:
     """Warnings in the name of a component, which remembers those that are to be said once.
 
-    name: of the component.
+    Args:
+        name: of the component.
     """
 
     def __init__(self, name: str) -> None:
@@ -79,9 +80,12 @@ def projections(
 ) -> str | None:
     """Warning about gold annotation that the structure does not allow.
 
-    numbers: of the examples in the data set. names: returns those of the examples with some of these numbers. docs:
-    where these examples are in the data set. changed: the data set's examples, int64, whose gold was replaced. parts:
-    of the annotation.
+    Args:
+        numbers: of the examples in the data set.
+        names: returns those of the examples with some of these numbers.
+        docs: where these examples are in the data set.
+        changed: the data set's examples, int64, whose gold was replaced.
+        parts: of the annotation.
     """
     if not len(changed):
         return None

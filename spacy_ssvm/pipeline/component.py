@@ -51,9 +51,14 @@ SETTINGS = Settings()
 class SsvmPipe(TrainablePipe):
     """A trainable component whose weights are plain arrays and whose learning is done by one of our solvers.
 
-    vocab: the shared vocabulary. model: a thinc Model from one of our architectures. name: of the component in its
-    pipeline. codec: reads gold annotation and writes predictions; its labels are those to begin with. solver: the
-    parameters of the solver. settings: threads, and what is saved. scorer: spaCy's scoring function.
+    Args:
+        vocab: the shared vocabulary.
+        model: a thinc Model from one of our architectures.
+        name: of the component in its pipeline.
+        codec: reads gold annotation and writes predictions; its labels are those to begin with.
+        solver: the parameters of the solver.
+        settings: threads, and what is saved.
+        scorer: spaCy's scoring function.
 
     Raises:
         ValueError: the codec is for models of another architecture, the solver is none, or n_threads is no whole number
@@ -233,10 +238,12 @@ class SsvmPipe(TrainablePipe):
     ) -> None:
         """Collect the labels, read the features' files, build the feature index and read the gold structures.
 
-        get_examples: returns the training examples; examples without annotation are left out. The placeholder that
-        `nlp.initialize` passes on, if it is given no function, is left out, too: labels and examples then come from
-        `add_label` and `update`. labels: all labels, if they are known in advance; other labels in the examples then
-        count as missing annotation. Labels that the component already has stay. Only the morphologizer takes a mapping.
+        Args:
+            get_examples: returns the training examples; examples without annotation are left out. The placeholder that
+                `nlp.initialize` passes on, if it is given no function, is left out, too: labels and examples then come
+                from `add_label` and `update`.
+            labels: all labels, if they are known in advance; other labels in the examples then count as missing
+                annotation. Labels that the component already has stay. Only the morphologizer takes a mapping.
 
         Raises:
             TypeError: `get_examples` is no function, or returns no examples.
@@ -279,7 +286,8 @@ class SsvmPipe(TrainablePipe):
     ) -> dict[str, float]:
         """Learn from a batch of examples. `drop` is ignored: our solvers do not use it.
 
-        sgd: an optimizer says that the batch ends here, as with spaCy's components; it is not used.
+        Args:
+            sgd: an optimizer says that the batch ends here, as with spaCy's components; it is not used.
 
         If the config's training.accumulate_gradient, at `initialize`, was more than 1, this is a part of a batch, and
         `finish_update` learns from all parts, with the same result as from one. Parts with examples that are not known
@@ -319,8 +327,9 @@ class SsvmPipe(TrainablePipe):
     ) -> dict[str, float]:
         """Learn the predictions that the component made at `nlp.resume_training`, so as not to forget them.
 
-        examples: only their predicted Docs are read; annotation that the component has not set itself stays. sgd,
-        config: ignored; our solvers do not use them. Before `nlp.resume_training`, nothing is learnt.
+        Args:
+            examples: only their predicted Docs are read; annotation that the component has not set itself stays.
+            sgd, config: ignored; our solvers do not use them. Before `nlp.resume_training`, nothing is learnt.
 
         Returns `losses`, with the solver's loss added under the component's name.
         """
@@ -471,7 +480,8 @@ class SsvmPipe(TrainablePipe):
         if fewer analyses are possible. The Doc's annotation acts as a constraint, except what the component has set
         itself; nothing is written to the Doc.
 
-        docs: a Doc, or Docs, for which the result is a list of these lists.
+        Args:
+            docs: a Doc, or Docs, for which the result is a list of these lists.
 
         Raises:
             TypeError: `docs` are no Docs.
@@ -490,10 +500,11 @@ class SsvmPipe(TrainablePipe):
         and the features that put the prediction ahead. The Doc's annotation acts as a constraint, without alternatives,
         except what the component has set itself; nothing is written to the Doc.
 
-        docs: a Doc, or Docs, for which the result is a list. of: with a single Doc, only this is explained, whether it
-        is predicted or not: (token, tag), an entity as a Span or as (start, end, label), the number of a token for a
-        sentence start, or (head, token, label). If it is not predicted, the best analysis with it is compared with the
-        best one.
+        Args:
+            docs: a Doc, or Docs, for which the result is a list.
+            of: with a single Doc, only this is explained, whether it is predicted or not: (token, tag), an entity as a
+                Span or as (start, end, label), the number of a token for a sentence start, or (head, token, label). If
+                it is not predicted, the best analysis with it is compared with the best one.
 
         Raises:
             TypeError: `docs` are no Docs.
@@ -537,8 +548,9 @@ class SsvmPipe(TrainablePipe):
         """Turn scores into probabilities P(y) ∝ exp(β · wᵀΦ(x, y)), with the β that maximises the likelihood of the
         gold analyses of these examples. Predictions do not change.
 
-        examples: as for `calibration_examples`, and none that the component has learnt from. Further training makes the
-        calibration void.
+        Args:
+            examples: as for `calibration_examples`, and none that the component has learnt from. Further training makes
+                the calibration void.
 
         Raises:
             ValueError: the component is not trained yet, its structure has no exact sums, nothing is annotated, or no

@@ -39,11 +39,13 @@ def count_unlabelled(gold: ChainGold) -> int:
 class AnnotationChecks:
     """The checks of one kind of gold annotation.
 
-    lacking: the name of what a token without it lacks. labels: the labels that occur in the gold annotation of an
-    example, each occurrence once; None counts as none. count_missing: the number of its tokens that lack it.
-    is_completed: whether the model fills in what is missing in an example with some annotation. unreadable: the issues
-    of a corpus on account of which nothing else is checked. further: those of a corpus and the gold annotation of its
-    examples.
+    Attributes:
+        lacking: the name of what a token without it lacks.
+        labels: the labels that occur in the gold annotation of an example, each occurrence once; None counts as none.
+        count_missing: the number of its tokens that lack it.
+        is_completed: whether the model fills in what is missing in an example with some annotation.
+        unreadable: the issues of a corpus on account of which nothing else is checked.
+        further: those of a corpus and the gold annotation of its examples.
     """
 
     lacking: str

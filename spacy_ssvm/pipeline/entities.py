@@ -109,8 +109,9 @@ class EntityKinds(TokenKinds):
     def _fix_entities(self, doc: Doc, kinds: np.ndarray, gold: np.ndarray) -> None:
         """Hold existing entities of known labels where they are; others are outside as far as the chain goes.
 
-        gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities that
-        contradict them.
+        Args:
+            gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities
+                that contradict them.
         """
         for entity in doc.ents:
             labels = np.full(len(entity), OUTSIDE)

@@ -40,8 +40,11 @@ def component_factory(
     The function takes `nlp`, `name`, `model`, and the settings that are the component's own. The factory takes `nlp`,
     `name`, the model, the solver and, by name only, these settings, the scorer and the settings of SHARED.
 
-    factory: the registered name. default_config: has a section of this name with defaults of all but SHARED. assigns,
-    score_weights: as for `Language.factory`. without: settings of SHARED that the component does not have.
+    Args:
+        factory: the registered name.
+        default_config: has a section of this name with defaults of all but SHARED.
+        assigns, score_weights: as for `Language.factory`.
+        without: settings of SHARED that the component does not have.
     """
 
     def register(make_codec: Callable[..., Codec]) -> Callable[..., SsvmPipe]:

@@ -24,8 +24,11 @@ Readers = Mapping[str, Callable[[Any], None]]
 class FieldSource(NamedTuple):
     """Where a component is loaded from: bytes, or a folder.
 
-    read: gives each of the readers that it gets, by field, what the field is to be read from. cfg, state: return the
-    contents of these fields. model: reads the thinc Model. vocab: reads the vocabulary.
+    Attributes:
+        read: gives each of the readers that it gets, by field, what the field is to be read from.
+        cfg, state: return the contents of these fields.
+        model: reads the thinc Model.
+        vocab: reads the vocabulary.
     """
 
     read: Callable[[Readers], None]
@@ -38,7 +41,9 @@ class FieldSource(NamedTuple):
 class Files:
     """The files that a component is saved to and loaded from.
 
-    trained: what it has learnt. exclude: names of fields that are neither written nor read.
+    Args:
+        trained: what it has learnt.
+        exclude: names of fields that are neither written nor read.
     """
 
     def __init__(self, trained: TrainedState, exclude: Iterable[str]) -> None:

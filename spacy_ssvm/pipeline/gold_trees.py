@@ -68,8 +68,9 @@ def gold_trees(example: Example, multi_root: bool) -> TreeGold:
     Boundaries of the predicted Doc take precedence over gold boundaries, except where gold arcs cross them: crossed
     boundaries are removed, and gold ones are added.
 
-    multi_root: a sentence may have several roots. spaCy derives a sentence from each root, so the gold annotation does
-    not tell boundaries: a predicted Doc without boundaries is one sentence.
+    Args:
+        multi_root: a sentence may have several roots. spaCy derives a sentence from each root, so the gold annotation
+            does not tell boundaries: a predicted Doc without boundaries is one sentence.
     """
     predicted, reference = example.predicted, example.reference
     tokens = np.arange(len(predicted))
@@ -135,8 +136,9 @@ def known_tree(
 ) -> KnownTree:
     """The known part of the gold tree of the sentence of tokens first … end − 1.
 
-    heads, labels: from `arcs`, of the whole Doc. A head in another sentence becomes NONE_OF_THESE; the label of a root
-    is not learnt.
+    Args:
+        heads, labels: from `arcs`, of the whole Doc. A head in another sentence becomes NONE_OF_THESE; the label of a
+            root is not learnt.
     """
     own = heads[first:end]
     is_root = own == np.arange(first, end)

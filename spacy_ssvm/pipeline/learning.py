@@ -35,8 +35,10 @@ MAX_KEPT = 1 << 15
 class Learning:
     """The learning of one component; `trained` is what it has learnt so far.
 
-    trained: the state to begin with. warn: issues the component's warnings. annotated: returns a copy of a Doc without
-    what the component has set before, annotated by its present weights.
+    Args:
+        trained: the state to begin with.
+        warn: issues the component's warnings.
+        annotated: returns a copy of a Doc without what the component has set before, annotated by its present weights.
     """
 
     def __init__(self, trained: TrainedState, warn: Warnings, annotated: Callable[[Doc], Doc]) -> None:
@@ -152,7 +154,8 @@ class Learning:
     def rehearse(self, examples: Sequence[Example], docs: Sequence[Doc], losses: dict[str, float]) -> None:
         """Learn the predictions that the component made at `nlp.resume_training`, for these Docs.
 
-        docs: copies of the examples' predicted Docs, without what the component has set there.
+        Args:
+            docs: copies of the examples' predicted Docs, without what the component has set there.
         """
         if self.tutor is None:
             return

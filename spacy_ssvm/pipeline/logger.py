@@ -34,9 +34,10 @@ def console_logger(
 ) -> Callable[..., tuple[Log, Callable[[], None]]]:
     """Print a row for each evaluation; at the end, and at checkpoints, the certificates; at the end the peak memory.
 
-    output_file: a JSONL file that gets the scores, the seconds and the figures of all components, one object a row; it
-    is overwritten.
-    certificate_frequency: how many rows there are to a checkpoint, a pass over all oracles each; 0: the end only.
+    Args:
+        output_file: a JSONL file that gets the scores, the seconds and the figures of all components, one object a row;
+            it is overwritten.
+        certificate_frequency: how many rows there are to a checkpoint, a pass over all oracles each; 0: the end only.
 
     Raises:
         ValueError: certificate_frequency is negative.

@@ -24,7 +24,8 @@ def parts(docs: Sequence[Doc], starts: np.ndarray) -> np.ndarray:
     A part ends after the last sentence-final punctuation in the second half of the MAX_PART tokens that it can have, or
     else after all of them.
 
-    starts: int64 [n], the first token of each sentence, counted through all Docs.
+    Args:
+        starts: int64 [n], the first token of each sentence, counted through all Docs.
     """
     lengths = list(map(len, docs))
     bounds = np.append(starts, sum(lengths))
@@ -57,9 +58,11 @@ def joined(heads: np.ndarray, is_given: np.ndarray, starts: np.ndarray | None) -
 
     The roots of parts get the sentence's root for a head: the first one that is given, or else the first one.
 
-    heads: int64 [T], tokens; a root is its own head. Heads in other parts are given ones. is_given: bool [T], heads
-    that stay; they form no cycle. starts: int64 [S], the first tokens of sentences; None where sentences can have
-    several roots, and all roots stay.
+    Args:
+        heads: int64 [T], tokens; a root is its own head. Heads in other parts are given ones.
+        is_given: bool [T], heads that stay; they form no cycle.
+        starts: int64 [S], the first tokens of sentences; None where sentences can have several roots, and all roots
+            stay.
     """
     heads = heads.copy()
     tokens = np.arange(len(heads))

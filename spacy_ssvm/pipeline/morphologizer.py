@@ -55,10 +55,11 @@ SPACYS_LABEL_DATA = {"morph", "pos"}
 class MorphologizerCodec(ChainCodec):
     """A coarse tag and morphological features for each token, together one label, such as `Case=Nom|POS=NOUN`.
 
-    overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
-    extend: whether existing features stay beside predicted ones with other names; of two values of one name, the
-    predicted one counts with `overwrite`, else the existing one. What labels have in common has weights, too, beside
-    those of each whole label.
+    Attributes:
+        overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
+        extend: whether existing features stay beside predicted ones with other names; of two values of one name, the
+            predicted one counts with `overwrite`, else the existing one. What labels have in common has weights, too,
+            beside those of each whole label.
     """
 
     overwrite: bool = True
@@ -196,7 +197,8 @@ class SsvmMorphologizer(TagComponent):
     ) -> None:
         """Learn from examples, as `SsvmPipe.initialize`.
 
-        labels: as there, or the label data of spaCy's morphologizer: a dictionary of two mappings by label.
+        Args:
+            labels: as there, or the label data of spaCy's morphologizer: a dictionary of two mappings by label.
         """
         if isinstance(labels, Mapping) and labels.keys() == SPACYS_LABEL_DATA and isinstance(labels["morph"], Mapping):
             labels = list(labels["morph"])

@@ -76,9 +76,11 @@ def make_ner_scorer() -> Callable[..., dict[str, Any]]:
 class NerCodec(ChainCodec):
     """Entities as BILUO labels. Entities and blocked tokens that a Doc already has stay as they are.
 
-    incorrect_spans_key: the span group of training Docs with spans that are not entities of their label. spans_key: the
-    span group for candidate entities, which may overlap. Their scores, from `scored_ents`, are at least `threshold`
-    and, if they are probabilities, at least MIN_PROBABILITY; the group has them as `attrs["scores"]`, float64.
+    Attributes:
+        incorrect_spans_key: the span group of training Docs with spans that are not entities of their label.
+        spans_key: the span group for candidate entities, which may overlap. Their scores, from `scored_ents`, are at
+            least `threshold` and, if they are probabilities, at least MIN_PROBABILITY; the group has them as
+            `attrs["scores"]`, float64.
     """
 
     incorrect_spans_key: str | None = None
@@ -214,8 +216,9 @@ class SsvmNer(ChainComponent):
         A score is the probability that exactly these tokens are an entity of this label or, without
         `has_probabilities`, a margin. Only labels of the component are listed.
 
-        docs: a Doc, or Docs, for which the result is a list. min_score: the smallest score that is listed; by default a
-        probability of 0.01 or a margin of 0.
+        Args:
+            docs: a Doc, or Docs, for which the result is a list.
+            min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
 
         Raises:
             TypeError: `docs` are no Docs.

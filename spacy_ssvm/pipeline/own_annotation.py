@@ -18,7 +18,10 @@ Predict = Callable[[Sequence[Doc]], Sequence[Any]]
 class Prediction(NamedTuple):
     """A prediction that was written to a Doc.
 
-    n_tokens: its length then. given: what the component found there. prediction: what it wrote.
+    Attributes:
+        n_tokens: its length then.
+        given: what the component found there.
+        prediction: what it wrote.
     """
 
     n_tokens: int

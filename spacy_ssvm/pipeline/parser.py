@@ -60,9 +60,11 @@ class ParserCodec(Codec):
     A sentence gets one root. With multi_root, it gets the number of roots that scores best; `doc.sents` then stays as
     it was until the Doc is saved and loaded: spaCy derives sentences from roots.
 
-    multi_root: whether a sentence may have several roots. overwrite: whether existing heads and labels are overwritten;
-    otherwise they stay, and the tree is the best one that contains them. is_projective: whether only projective trees
-    are built.
+    Attributes:
+        multi_root: whether a sentence may have several roots.
+        overwrite: whether existing heads and labels are overwritten; otherwise they stay, and the tree is the best one
+            that contains them.
+        is_projective: whether only projective trees are built.
     """
 
     multi_root: bool = False
@@ -146,7 +148,10 @@ class ParserCodec(Codec):
     def _join(self, vocab: Vocab, tree: np.ndarray, is_given: np.ndarray, is_start: np.ndarray) -> None:
         """Make one tree again of the parts of each long sentence: with several roots, only given heads join them.
 
-        tree: uint64 [T, 2], HEAD and DEP, changed in place. is_given: bool [T], heads that stay. is_start: bool [T].
+        Args:
+            tree: uint64 [T, 2], HEAD and DEP, changed in place.
+            is_given: bool [T], heads that stay.
+            is_start: bool [T].
         """
         tokens = np.arange(len(tree))
         is_start[0] = True
@@ -229,8 +234,9 @@ class SsvmParser(SsvmPipe):
         Scores are probabilities or, without `has_probabilities`, margins, which only the heads and labels of the best
         tree have. A root is its own head. Trees have only arcs that the first pass keeps.
 
-        docs: a Doc, or Docs, for which the results are two lists. min_score: the smallest score that is listed; by
-        default a probability of 0.01 or a margin of 0.
+        Args:
+            docs: a Doc, or Docs, for which the results are two lists.
+            min_score: the smallest score that is listed; by default a probability of 0.01 or a margin of 0.
 
         Raises:
             TypeError: `docs` are no Docs.

@@ -16,8 +16,11 @@ from .gold_trees import ROOT
 class Counts(NamedTuple):
     """Numbers of tokens in one or more examples.
 
-    gold: gold tokens whose head is annotated. predicted: predicted tokens that stand for these. heads: predicted tokens
-    with the right head. arcs: predicted tokens with the right head and the right label.
+    Attributes:
+        gold: gold tokens whose head is annotated.
+        predicted: predicted tokens that stand for these.
+        heads: predicted tokens with the right head.
+        arcs: predicted tokens with the right head and the right label.
     """
 
     gold: int

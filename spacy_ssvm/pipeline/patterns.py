@@ -37,8 +37,10 @@ class PatternRule:
 class Patterns:
     """The rules of a component.
 
-    name: of the component. given: dicts of "patterns", a list of patterns for spaCy's `Matcher`, of either "allow" or
-    "forbid", a list of labels, and perhaps "index", a token of the match, as for spaCy's attribute ruler.
+    Args:
+        name: of the component.
+        given: dicts of "patterns", a list of patterns for spaCy's `Matcher`, of either "allow" or "forbid", a list of
+            labels, and perhaps "index", a token of the match, as for spaCy's attribute ruler.
 
     Raises:
         ValueError: `given` is no such list.
@@ -77,8 +79,9 @@ class Patterns:
     def allowed(self, docs: Sequence[Doc], labels: Sequence[str], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The tokens that match, int64 [M], counted through all Docs, and the labels that they may have, bool [M, L].
 
-        labels: the names of the L labels; several may have one name. free: bool [T], tokens that are not given a label
-        already; others are passed over.
+        Args:
+            labels: the names of the L labels; several may have one name.
+            free: bool [T], tokens that are not given a label already; others are passed over.
 
         Raises:
             ValueError: rules have labels that are unknown, leave a token none, or read what a Doc is not annotated

@@ -56,7 +56,8 @@ _VALUES = np.array([[-1], [1]]).astype(np.uint64)
 class SenterCodec(ChainCodec):
     """The codec that labels each token as starting a sentence or not; the first token of a Doc always does.
 
-    overwrite: whether existing boundaries are overwritten; otherwise they stay and constrain their neighbours.
+    Attributes:
+        overwrite: whether existing boundaries are overwritten; otherwise they stay and constrain their neighbours.
 
     Raises:
         ValueError: other labels than LABELS, or a label cost that is not finite, or negative.
@@ -168,7 +169,8 @@ class Starts(Tags):
 class _GivenStarts(TokenKinds):
     """Tokens of which nothing is known, those inside a sentence, and those that start one, as the first of a Doc does.
 
-    overwrite: existing boundaries are no limits.
+    Args:
+        overwrite: existing boundaries are no limits.
     """
 
     def __init__(self, overwrite: bool) -> None:

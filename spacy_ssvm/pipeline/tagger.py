@@ -63,8 +63,9 @@ def make_tagger_scorer() -> Callable[..., dict[str, Any]]:
 class TaggerCodec(ChainCodec):
     """A tag for each token.
 
-    attr: the attribute that is set, "tag" or "pos". overwrite: whether existing tags are overwritten; otherwise they
-    stay and constrain their neighbours.
+    Attributes:
+        attr: the attribute that is set, "tag" or "pos".
+        overwrite: whether existing tags are overwritten; otherwise they stay and constrain their neighbours.
 
     Raises:
         ValueError: an unknown attribute, or a label cost that is not finite, or negative.

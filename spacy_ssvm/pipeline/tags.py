@@ -23,7 +23,10 @@ def gold_strings(example: Example, attribute: int) -> list[str]:
 class Tags:
     """A tag for each token: `inspect.parts.AnnotationParts` of a chain.
 
-    labels: of the component, the names of tags. weight_labels: of the chain. gold: reads the gold annotation.
+    Args:
+        labels: of the component, the names of tags.
+        weight_labels: of the chain.
+        gold: reads the gold annotation.
     """
 
     query_form = "a tag: (token, tag)"

@@ -41,14 +41,20 @@ from .training_record import NO_RECORD, TrainingRecord
 class TrainedState:
     """All that a component has learnt and predicts with; whatever changes makes another one.
 
-    model: holds the weights that were saved or loaded; those of `training` are newer, where there is one. codec,
-    settings, solver: of the component. structured: templates, output space and labels. record: facts of the training.
-    saved_state: the solver's state from a file, until training resumes from it. seed: of a solver whose parameters have
-    none. gets_parts: whether batches come in parts, as in `Trainer`. has_begun: whether training goes on, from zero or
-    from a saved state: weights without one are corrected, unless the settings say otherwise. awaits_update: whether no
-    `update` has come yet. start: the arrays of the model from which training has started, if it was loaded. weights:
-    those in the model, if they have been read from there. new_labels: those that the weights did not know when they
-    were loaded.
+    Attributes:
+        model: holds the weights that were saved or loaded; those of `training` are newer, where there is one.
+        codec, settings, solver: of the component.
+        structured: templates, output space and labels.
+        record: facts of the training.
+        saved_state: the solver's state from a file, until training resumes from it.
+        seed: of a solver whose parameters have none.
+        gets_parts: whether batches come in parts, as in `Trainer`.
+        has_begun: whether training goes on, from zero or from a saved state: weights without one are corrected, unless
+            the settings say otherwise.
+        awaits_update: whether no `update` has come yet.
+        start: the arrays of the model from which training has started, if it was loaded.
+        weights: those in the model, if they have been read from there.
+        new_labels: those that the weights did not know when they were loaded.
     """
 
     model: Model

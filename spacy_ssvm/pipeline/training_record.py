@@ -23,8 +23,10 @@ SEAL = "seal"
 class TrainingRecord:
     """Facts of a component's training that it keeps besides the weights.
 
-    reads: token attributes that its features have learnt from. labels_are_given: whether `initialize` was given the
-    labels, so that `update` adds none. inverse_temperature: β of the calibration, None without one.
+    Attributes:
+        reads: token attributes that its features have learnt from.
+        labels_are_given: whether `initialize` was given the labels, so that `update` adds none.
+        inverse_temperature: β of the calibration, None without one.
     """
 
     reads: tuple[str, ...] = ()

@@ -60,7 +60,9 @@ def write_origin(words: Doc, attributes: Sequence[int]) -> None:
     word before it, the first one on the word after it, and no sentence starts there. It is in an entity if the words on
     both sides are. Without any words, the first token is the root.
 
-    words: with whitespace tokens in the Doc that it comes from. attributes: those that were written.
+    Args:
+        words: with whitespace tokens in the Doc that it comes from.
+        attributes: those that were written.
     """
     doc, tokens = origin_of(words), tokens_of(words)
     assert tokens is not None
@@ -105,7 +107,9 @@ def _keep_entities(doc: Doc, is_space: np.ndarray, columns: dict[int, np.ndarray
     """Keep whitespace at the edges of entities that the Doc has had before and whose words stay one, and blocked
     whitespace: it was not the component that set these.
 
-    is_space: bool [T]. columns: the values to write of ENT_IOB and ENT_TYPE, uint64 [T], changed in place.
+    Args:
+        is_space: bool [T].
+        columns: the values to write of ENT_IOB and ENT_TYPE, uint64 [T], changed in place.
     """
     before = values_of(doc, [ENT_IOB, ENT_TYPE])
     now = columns[ENT_IOB], columns[ENT_TYPE]

@@ -14,7 +14,8 @@ from .state import Field
 class Average:
     """The mean of w over all visits so far, of which `averaged_axpy` keeps account.
 
-    problem: whose d weights these are.
+    Args:
+        problem: whose d weights these are.
     """
 
     STATE = (Field("weighted_steps", of="average"), Field("visits", of="average"))

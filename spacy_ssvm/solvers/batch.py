@@ -14,7 +14,8 @@ class BatchEpoch:
 
     A solver skips examples that it has visited at the same w: there is nothing new to find.
 
-    n_examples: n.
+    Args:
+        n_examples: n.
     """
 
     STATE = (Field("primal", of="batch", like="loss"), Field("visits", of="batch"))

@@ -41,7 +41,9 @@ def objectives(
 
     In most solvers R is ½‖w‖², or ½‖w − w₀‖² where training started from earlier weights w₀.
 
-    regulariser: R(w), and R*(s) for the dual point s that w belongs to. dual_sums: Σ αΔ and Σ_i (Σ_y α_i(y))².
+    Args:
+        regulariser: R(w), and R*(s) for the dual point s that w belongs to.
+        dual_sums: Σ αΔ and Σ_i (Σ_y α_i(y))².
     """
     penalty, conjugate = regulariser
     linear, squares = dual_sums

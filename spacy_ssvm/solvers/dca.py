@@ -20,7 +20,8 @@ class Dca(LossFamily):
 
     With β = ∞ and γ = 1 this is max-loss 1-best MIRA. No dual variables are stored: compare by scores, not objectives.
 
-    C: the largest step.
+    Attributes:
+        C: the largest step.
     """
 
     rule = "mixed"

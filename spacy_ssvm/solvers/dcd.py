@@ -213,8 +213,12 @@ def _sweep(example, weights, planes, C):
 def update_weight(example, weights, planes, C, sweeps, keeps):
     """Algorithm 1, several times: an example's weights are read from memory once, and then are at hand.
 
-    keeps: whether planes whose α is 0 stay in the working set; otherwise they leave it, which is not part of the
-    algorithm as printed. Returns the rise of the dual objective.
+    Args:
+        keeps: whether planes whose α is 0 stay in the working set; otherwise they leave it, which is not part of the
+            algorithm as printed.
+
+    Returns:
+        The rise of the dual objective.
     """
     if planes.head[example] == NO_PLANE:
         return 0.0

@@ -39,8 +39,9 @@ def visit_each(
 
     The kernel adds at most one plane for each visit, and adds Σ ξ and Σ ξ² to `sums`; these are returned.
 
-    max_entries: (examples int64) → upper bounds, int64, of the numbers of entries that each visit to them adds; those
-    of the problem's planes by default.
+    Args:
+        max_entries: (examples int64) → upper bounds, int64, of the numbers of entries that each visit to them adds;
+            those of the problem's planes by default.
     """
     sums, plane = np.zeros(2), plane_buffer(problem.max_plane_entries)
     for part in _parts(planes, examples, max_entries or problem.plane_entries.__getitem__):
@@ -79,7 +80,8 @@ def collect_planes(
 ) -> Slacks:
     """Call the oracles of these examples, int64, at w, float64 [d]; planes violated by more than delta are kept.
 
-    C: that of the L2-loss; ∞ with the L1-loss. Returns `sums` and the slacks of these examples.
+    Args:
+        C: that of the L2-loss; ∞ with the L1-loss. Returns `sums` and the slacks of these examples.
     """
     totals, plane = np.array(sums), plane_buffer(problem.max_plane_entries)
     for part, found in find_all(problem, weights, examples, n_threads):

@@ -55,9 +55,13 @@ class ExponentiatedGradient(LossFamily):
 class Distributions(NamedTuple):
     """The distributions of n examples, with the cliques of example i at starts[i] … starts[i + 1] − 1.
 
-    starts: int64 [n + 1]. scores: float32 [M], θ. surplus: float32 [M], as in `Cliques`. values: float64 [n], γ E[Δ] +
-    H / β. rates: float64 [n], of the next step, in (0, 1]; 0 before an example's first step, while its P_i is gold
-    alone and θ is not in use.
+    Attributes:
+        starts: int64 [n + 1].
+        scores: float32 [M], θ.
+        surplus: float32 [M], as in `Cliques`.
+        values: float64 [n], γ E[Δ] + H / β.
+        rates: float64 [n], of the next step, in (0, 1]; 0 before an example's first step, while its P_i is gold alone
+            and θ is not in use.
     """
 
     starts: np.ndarray

@@ -24,7 +24,8 @@ class FrankWolfe(DualParameters):
 
     The paper's λ is 1/(Cn) here; w is the same; the paper's ℓ and objectives are 1/(Cn) times those here.
 
-    averaging: predict with the mean of w over all visits, where visit t has weight t.
+    Attributes:
+        averaging: predict with the mean of w over all visits, where visit t has weight t.
     """
 
     min_tolerance = 1e-6  # Means of planes are rounded in every step.

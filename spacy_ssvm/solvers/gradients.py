@@ -73,7 +73,9 @@ def sum_losses(
 
     Each thread adds up the gradients of its own share, so the number of threads changes `descent` by rounding.
 
-    beta: β, finite. gamma: γ.
+    Args:
+        beta: β, finite.
+        gamma: γ.
 
     Raises:
         ValueError: the structure does not offer exact marginals.

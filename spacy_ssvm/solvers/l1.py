@@ -27,8 +27,9 @@ from .working_set import NO_PLANE, PLANES, WorkingSet, plane_dot, read_plane, to
 class ProjectedSubgradient(Parameters):
     """Projected subgradient method on Σ ξ_i subject to ‖w‖₁ ≤ ε (Balamurugan et al. 2012, equation II.7 and §V.1).
 
-    epsilon: radius of the L1 ball (ε); smaller values make w sparser. Choose it by development score.
-    eta0: step in the first epoch; it is η₀/√k in epoch k.
+    Attributes:
+        epsilon: radius of the L1 ball (ε); smaller values make w sparser. Choose it by development score.
+        eta0: step in the first epoch; it is η₀/√k in epoch k.
     """
 
     epsilon: float = 100.0
@@ -48,8 +49,9 @@ class ProjectedSubgradient(Parameters):
 class Extragradient(Parameters):
     """Extragradient method on ‖w‖₁ + C Σ ξ_i, a saddle point over working sets (Balamurugan et al. 2012 §II).
 
-    C: weight of the loss; smaller values make w sparser.
-    check_oracle: before each epoch, assert that no stored plane is more violated than the one its oracle finds.
+    Attributes:
+        C: weight of the loss; smaller values make w sparser.
+        check_oracle: before each epoch, assert that no stored plane is more violated than the one its oracle finds.
     """
 
     C: float = 0.1
@@ -68,8 +70,12 @@ class Extragradient(Parameters):
 class SaddlePoint(NamedTuple):
     """A point z = (u, v, α) of the saddle problem, and what its gradient F(z) consists of.
 
-    u, v: float64 [d], at least 0. planes: working sets with α. w: float64 [d], u − v. s: float64 [d], Σ α ΔΦ.
-    gains: float64 [P], g = Δ − wᵀΔΦ of each plane.
+    Attributes:
+        u, v: float64 [d], at least 0.
+        planes: working sets with α.
+        w: float64 [d], u − v.
+        s: float64 [d], Σ α ΔΦ.
+        gains: float64 [P], g = Δ − wᵀΔΦ of each plane.
     """
 
     u: np.ndarray
@@ -232,7 +238,8 @@ def _evaluate(point, support):
 def _onto_simplex(example, origin, slope, step, C, target, sorted_):
     """Project α_i + step · g_i on the simplex Σ_y α_i(y) = C, α ≥ 0, gold (g = 0) included.
 
-    sorted_: float64, scratch for the entries in ascending order.
+    Args:
+        sorted_: float64, scratch for the entries in ascending order.
     """
     sorted_[0] = C - total_alpha(origin.planes, example)
     size = 1

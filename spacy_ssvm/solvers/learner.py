@@ -58,9 +58,10 @@ class Certificate(NamedTuple):
 class Learner(ABC):
     """A solver working on a problem: its weights, and what it keeps about each example.
 
-    parameters: the solver's parameters.
-    problem: the examples to learn from; `change` replaces it.
-    weights: initial weights, float64 [d]; zeros by default.
+    Args:
+        parameters: the solver's parameters.
+        problem: the examples to learn from; `change` replaces it.
+        weights: initial weights, float64 [d]; zeros by default.
 
     Raises:
         ValueError: the problem's structure does not offer the oracle that the solver needs.
@@ -146,7 +147,9 @@ class Learner(ABC):
     def restore(self, state: dict[str, Any], rng: np.random.Generator) -> None:
         """Continue from the state of another learner with the same parameters and problem.
 
-        state: as returned by `state`, but from a file that may hold anything. rng: the random generator of training.
+        Args:
+            state: as returned by `state`, but from a file that may hold anything.
+            rng: the random generator of training.
 
         Raises:
             ValueError: this is not a state of such a learner, or not one of this problem.
@@ -159,8 +162,9 @@ class Learner(ABC):
 def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None = None, n_threads: int = 1) -> Learner:
     """The learner that these parameters name.
 
-    weights: initial weights, float64 [d]; zeros by default. n_threads: the number of threads that call oracles, in
-    solvers that call many oracles at one w.
+    Args:
+        weights: initial weights, float64 [d]; zeros by default.
+        n_threads: the number of threads that call oracles, in solvers that call many oracles at one w.
 
     Raises:
         ValueError: the problem's structure does not offer the oracle that the solver needs.
@@ -173,8 +177,9 @@ def start(parameters: Parameters, problem: Problem, weights: np.ndarray | None =
 def run_epoch(learner: Learner, rng: np.random.Generator, examples: np.ndarray | None = None) -> Progress:
     """Run one epoch and return its figures.
 
-    rng: draws the order in which all examples are visited, and random numbers for the solver. examples: int64, the
-    examples to visit instead, in this order; batch solvers count each of them once.
+    Args:
+        rng: draws the order in which all examples are visited, and random numbers for the solver.
+        examples: int64, the examples to visit instead, in this order; batch solvers count each of them once.
     """
     learner.begin_epoch(rng)
     learner.visit(rng.permutation(learner.problem.n_examples) if examples is None else examples)
@@ -187,7 +192,8 @@ def fit(
 ) -> tuple[Learner, Certificate | None]:
     """Learn until the solver's tolerance is reached or for `max_epochs` epochs.
 
-    n_threads: as in `start`.
+    Args:
+        n_threads: as in `start`.
 
     Returns the learner, whose `prediction_weights` are the result, and its final certificate, None for solvers without
     one.

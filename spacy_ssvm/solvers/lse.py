@@ -229,7 +229,9 @@ def products_of_cut(
 ) -> tuple[np.ndarray, float]:
     """For p = Σ ΔΦ over a cut: pᵀp′ with the p′ of every cut, float64 [cuts], and Σ Δ − w₀ᵀp.
 
-    cuts, cut: the numbers of their planes, int64. w0: float64 [d].
+    Args:
+        cuts, cut: the numbers of their planes, int64.
+        w0: float64 [d].
     """
     p = np.zeros_like(w0)
     _add_planes(planes, cut, p)
@@ -248,7 +250,8 @@ def _match(planes, example, plane, size, loss, matched):
 
     Each plane of V_i stands for one structure, and several structures may have equal planes.
 
-    matched: bool [|V_i|], by position in the example's list, updated.
+    Args:
+        matched: bool [|V_i|], by position in the example's list, updated.
     """
     place, p = 0, planes.head[example]
     while p != NO_PLANE:

@@ -20,8 +20,9 @@ class Mira(Parameters):
     """Max-loss MIRA, averaged: a step minimises the change of w, ½‖w′ − w‖², plus C times the largest violation among
     the k best structures, which are decoded with their loss (Martins et al. 2010, equations 15 and 17).
 
-    C: weight of the loss; the largest step where k = 1.
-    k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
+    Attributes:
+        C: weight of the loss; the largest step where k = 1.
+        k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
     """
 
     rule = "mixed"
@@ -44,7 +45,8 @@ class PredictionMira(Parameters):
     """Prediction-based MIRA, averaged: the smallest change of w after which none of the k best structures, which are
     decoded without their loss, is violated (Chang & Yih 2013 §2.1; Martins et al. 2010, footnote 7).
 
-    k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
+    Attributes:
+        k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
     """
 
     rule = "mixed"

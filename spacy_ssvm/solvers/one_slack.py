@@ -25,7 +25,8 @@ class OneSlack(DualParameters):
 
     The paper's C is nC here, because its planes are means over the examples; here they are sums.
 
-    idle_epochs: a plane whose α has been 0 for more epochs than this is dropped.
+    Attributes:
+        idle_epochs: a plane whose α has been 0 for more epochs than this is dropped.
     """
 
     rule = "planes"

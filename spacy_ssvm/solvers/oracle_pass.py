@@ -31,8 +31,11 @@ AHEAD = 16
 class FoundPlanes(NamedTuple):
     """The planes that the max-oracle has found for m examples at one w.
 
-    violations: float64 [m], g = Δ − wᵀΔΦ. losses: float64 [m], Δ. starts: int64 [m + 1], first entry of each plane.
-    indices: int64 [E], values: float64 [E], ΔΦ of all planes, then unused capacity.
+    Attributes:
+        violations: float64 [m], g = Δ − wᵀΔΦ.
+        losses: float64 [m], Δ.
+        starts: int64 [m + 1], first entry of each plane.
+        indices: int64 [E], values: float64 [E], ΔΦ of all planes, then unused capacity.
     """
 
     violations: np.ndarray
@@ -140,7 +143,9 @@ def add_if_violated(oracle, data, example, weights, dual_slack, delta, sums, pla
 def collect(examples, planes, C, delta, sums, working_sets, plane):
     """Add the planes found for these examples to their working sets, under the condition of `add_if_violated`.
 
-    C: that of the L2-loss; ∞ with the L1-loss. plane: a buffer.
+    Args:
+        C: that of the L2-loss; ∞ with the L1-loss.
+        plane: a buffer.
     """
     for k in range(len(examples)):
         if planes.violations[k] - dual_slack(working_sets, examples[k], C) > delta:

@@ -25,7 +25,8 @@ LARGEST_BETA = 1e30
 class Parameters(ABC):
     """The parameters of all solvers.
 
-    seed: of the order in which examples are visited; None for that of the pipeline's training, or 0 without one.
+    Attributes:
+        seed: of the order in which examples are visited; None for that of the pipeline's training, or 0 without one.
     """
 
     rule: ClassVar[str | None] = None
@@ -100,8 +101,9 @@ class DualParameters(Parameters):
 class TwoLoopParameters(DualParameters):
     """The parameters that the solvers with the two-loop heuristic of the LSE-SSVM paper share.
 
-    kappa1: number of initial epochs without inner passes (κ₁).
-    kappa2: afterwards, one pass in κ₂ (at least 1) calls the oracles; the others are inner passes.
+    Attributes:
+        kappa1: number of initial epochs without inner passes (κ₁).
+        kappa2: afterwards, one pass in κ₂ (at least 1) calls the oracles; the others are inner passes.
     """
 
     kappa1: int = 10
@@ -120,9 +122,10 @@ class LossFamily(Parameters):
     Martins et al. 2010, equation 3. (β, γ) = (1, 0) is the loss of the CRF, (1, 1) that of softmax-margin, (∞, 1) that
     of the structured SVM. (∞, 0), that of the perceptron, is refused: its regularised optimum is w = 0.
 
-    C: weight of the loss.
-    beta: β, positive, or "inf": then log-sum-exp is a maximum, and the model need not offer exact marginals.
-    gamma: γ, weight of the loss Δ within L, at least 0.
+    Attributes:
+        C: weight of the loss.
+        beta: β, positive, or "inf": then log-sum-exp is a maximum, and the model need not offer exact marginals.
+        gamma: γ, weight of the loss Δ within L, at least 0.
     """
 
     C: float = 0.1

@@ -10,8 +10,10 @@ from ..kernels import kernel
 class PlaneBuffer(NamedTuple):
     """A buffer that oracles write a plane into.
 
-    indices: int64 [m], coordinates of ΔΦ. values: float64 [m]. order: int64 [m] and scratch: float64 [m], used to sort
-    the entries.
+    Attributes:
+        indices: int64 [m], coordinates of ΔΦ.
+        values: float64 [m].
+        order: int64 [m] and scratch: float64 [m], used to sort the entries.
     """
 
     indices: np.ndarray
@@ -29,8 +31,11 @@ def plane_buffer(capacity: int) -> PlaneBuffer:
 class KBestBuffer(NamedTuple):
     """A buffer for the planes of the k best structures that `find_planes` finds, best first.
 
-    starts: int64 [k + 1], sizes: int64 [k]: plane j has sizes[j] entries in indices and values, from starts[j] on.
-    losses: float64 [k], Δ. indices: int64 [k · m]; values: float64 [k · m].
+    Attributes:
+        starts: int64 [k + 1], sizes: int64 [k]: plane j has sizes[j] entries in indices and values, from starts[j] on.
+        losses: float64 [k], Δ.
+        indices: int64 [k · m].
+        values: float64 [k · m].
     """
 
     starts: np.ndarray
@@ -99,7 +104,9 @@ MIN_RADIX = 64
 def _radix_sort(keys, size, largest, spare):
     """Sort keys[:size] in place by what they hold above 32 bits; keys where that is equal stay in their order.
 
-    keys, spare: int64 [≥ size]. largest: at least what any key holds there.
+    Args:
+        keys, spare: int64 [≥ size].
+        largest: at least what any key holds there.
     """
     counts, source, target = np.empty(1 << DIGIT_BITS, np.int64), keys, spare
     shift = 32

@@ -59,7 +59,9 @@ class Cliques(NamedTuple):
 class Rates(NamedTuple):
     """Relative learning rates of weights in corrections, in (0, 1]; 1 for those that come after.
 
-    single: float32 [S], of the first S weights. blocks: float32 [B], of the B blocks of size[0] weights that follow.
+    Attributes:
+        single: float32 [S], of the first S weights.
+        blocks: float32 [B], of the B blocks of size[0] weights that follow.
     """
 
     single: Float32Array
@@ -91,8 +93,10 @@ EQUAL_RATES = Corrections()
 class Extent(NamedTuple):
     """Bounds for n examples: how much oracles write at most, and what a mistake costs at least.
 
-    plane_entries: int64 [n], as in `Problem`. clique_sizes: int64 [n], as in `Cliques`; empty where marginals are not
-    exact. min_cost: the smallest positive cost of a single mistake, ∞ if there is none.
+    Attributes:
+        plane_entries: int64 [n], as in `Problem`.
+        clique_sizes: int64 [n], as in `Cliques`; empty where marginals are not exact.
+        min_cost: the smallest positive cost of a single mistake, ∞ if there is none.
     """
 
     plane_entries: np.ndarray

@@ -29,9 +29,13 @@ UPDATES, CALLS = 0, 1
 class RestSchedule(NamedTuple):
     """Which of n examples still rest from updates and oracle calls, as the last ones have hardly raised the dual.
 
-    rests: int64 [n], visits without an update to come. pauses: int64 [n], visits without an oracle call to come.
-    lengths: int64 [n], of the last pause. slacks: float64 [n], the ξ of the last call. averages: float64 [2], the rise
-    of the dual by an update, and by the plane of an oracle call, averaged over about the last n.
+    Attributes:
+        rests: int64 [n], visits without an update to come.
+        pauses: int64 [n], visits without an oracle call to come.
+        lengths: int64 [n], of the last pause.
+        slacks: float64 [n], the ξ of the last call.
+        averages: float64 [2], the rise of the dual by an update, and by the plane of an oracle call, averaged over
+            about the last n.
     """
 
     rests: np.ndarray
@@ -94,7 +98,8 @@ def note_call(schedule, example, slack, rise):
 class Rests:
     """The schedule of a learner's examples, for kernels, and what ends rests: a change of the problem.
 
-    n_examples: n.
+    Args:
+        n_examples: n.
     """
 
     STATE = (Field("schedule", of="rests"),)

@@ -77,8 +77,10 @@ class Box(NamedTuple):
     on, until s_j changes, coordinate j needs no update. So w = (s − β)/ρ₂ is kept up to date in all coordinates at a
     cost that depends on the number of coordinates that recent visits have changed, not on d.
 
-    beta: float64 [d]. moving: int32 [d]; its first size[0] (int64 [1]) entries are the coordinates where β or s has
-    just changed. moves: bool [d], whether a coordinate is one of these.
+    Attributes:
+        beta: float64 [d].
+        moving: int32 [d]; its first size[0] (int64 [1]) entries are the coordinates where β or s has just changed.
+        moves: bool [d], whether a coordinate is one of these.
     """
 
     beta: np.ndarray
@@ -235,7 +237,8 @@ def line_search(s, limit, rho1, rho2, unit, direction, size, loss):
     """The t in [0, limit] that maximises D along the direction, by Newton's method in a bracket: D' falls and is
     piecewise linear.
 
-    loss: the rise of Σ αΔ along it.
+    Args:
+        loss: the rise of Σ αΔ along it.
     """
     if _slope(s, limit, rho1, rho2, direction, size, loss)[0] >= 0.0:
         return limit
@@ -308,7 +311,11 @@ def move_beta(s, weights, rho1, rho2, nu, box):
 def _proximal_pair(example, weights, C, mu, planes, before):
     """The planes of largest g̃ = g − µ(α − α_old), and of smallest g̃ with α > 0; the gold plane (NO_PLANE) has g = 0.
 
-    before: α_old by plane. Returns both planes, the difference of their g̃ (0 if they are the same), and the second's α.
+    Args:
+        before: α_old by plane.
+
+    Returns:
+        Both planes, the difference of their g̃ (0 if they are the same), and the second's α.
     """
     high, low = NO_PLANE, NO_PLANE
     g_high, g_low, limit = -np.inf, np.inf, 0.0

@@ -54,7 +54,8 @@ class SdmLearner(DualLearner):
 def _solve(example, weights, C, unit, keeps, direction, planes):
     """SMO on the example's simplex Σ_y α_i(y) = C, gold included (Balamurugan et al. 2012, III.7 to III.9).
 
-    keeps: whether planes whose α is 0 stay in the working set.
+    Args:
+        keeps: whether planes whose α is 0 stay in the working set.
     """
     for _ in range(PAIR_STEPS):
         gold_alpha = C - total_alpha(planes, example)

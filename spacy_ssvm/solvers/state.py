@@ -18,15 +18,17 @@ Sizes = dict[str, Any]
 class Field(NamedTuple):
     """An attribute in a learner's state: a number, an array, a list of arrays, or a NamedTuple of arrays.
 
-    name: of the attribute, and of its value in the state. of: the learner's attribute whose attribute it is; that of
-    the learner itself by default. like: for an attribute that may be None, the name of another attribute of the
-    learner of the same type and shape.
-
-    shape: the letters of the sizes of an array that changes its shape during learning; of a list, its length and the
-    length of each array. dtype: of the arrays of a list. end: the letter of the size that bounds the array's numbers,
-    which are indices from 0 on.
-    check: (value, sizes) → None, of a NamedTuple whose arrays change their shapes: it raises a ValueError where these
-    do not fit together, and may add to the sizes.
+    Attributes:
+        name: of the attribute, and of its value in the state.
+        of: the learner's attribute whose attribute it is; that of the learner itself by default.
+        like: for an attribute that may be None, the name of another attribute of the learner of the same type and
+            shape.
+        shape: the letters of the sizes of an array that changes its shape during learning; of a list, its length and
+            the length of each array.
+        dtype: of the arrays of a list.
+        end: the letter of the size that bounds the array's numbers, which are indices from 0 on.
+        check: (value, sizes) → None, of a NamedTuple whose arrays change their shapes: it raises a ValueError where
+            these do not fit together, and may add to the sizes.
     """
 
     name: str

@@ -78,7 +78,8 @@ def _combine(vectors, factors, first_block, end_block, result):
 def products(left: Sequence[np.ndarray], right: Sequence[np.ndarray], n_threads: int = 1) -> np.ndarray:
     """The products of each vector on the left with each on the right, float64 [m, n].
 
-    left, right: float64 [d] each, from one vector to MAX_VECTORS.
+    Args:
+        left, right: float64 [d] each, from one vector to MAX_VECTORS.
     """
     n_blocks = _n_blocks(left[0])
     by_block = np.zeros((n_blocks + 1, len(left), len(right)))
@@ -96,7 +97,9 @@ def combination(
 ) -> np.ndarray:
     """Σ_k factors[k] · vectors[k], float64 [d], written to `out` if that is given.
 
-    vectors: float64 [d] each, from one vector to MAX_VECTORS. out: float64 [d], none of the vectors but the first.
+    Args:
+        vectors: float64 [d] each, from one vector to MAX_VECTORS.
+        out: float64 [d], none of the vectors but the first.
     """
     result = np.empty_like(vectors[0]) if out is None else out
 

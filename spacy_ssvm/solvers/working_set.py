@@ -136,7 +136,8 @@ def count(planes: WorkingSet) -> int:
 def check(planes: WorkingSet, sizes: Sizes) -> None:
     """Check working sets that were read from a file, so that no kernel can leave the arrays' bounds or loop for ever.
 
-    sizes: of the problem, "n" and "d"; "p", the number of planes, is added.
+    Args:
+        sizes: of the problem, "n" and "d"; "p", the number of planes, is added.
 
     Raises:
         ValueError: an array has a wrong length, an index is out of range, or two lists share a plane.

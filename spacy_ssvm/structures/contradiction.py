@@ -4,7 +4,9 @@
 class Contradiction(ValueError):
     """No structure satisfies the constraints of a token and those of the tokens before it.
 
-    token: its number, counted through all sequences that are read together. reason: why nothing is left.
+    Args:
+        token: its number, counted through all sequences that are read together.
+        reason: why nothing is left.
     """
 
     def __init__(self, token: int, reason: str) -> None:

@@ -16,8 +16,10 @@ class Structure(Protocol):
 class Factor(Protocol):
     """A term of a structure's score: the label of a token, a transition, an arc, a pair of arcs, hashable and ordered.
 
-    token: the token, from 0 within the sequence, whose features it has. labels: the weight labels that tell its
-    features from features of the same names in other factors; none where these are the same features.
+    Attributes:
+        token: the token, from 0 within the sequence, whose features it has.
+        labels: the weight labels that tell its features from features of the same names in other factors; none where
+            these are the same features.
     """
 
     @property
@@ -35,7 +37,8 @@ K_contra = TypeVar("K_contra", contravariant=True)
 class Known(Protocol[P_contra]):
     """A gold structure of which parts may be unknown.
 
-    is_annotated: whether any part is known.
+    Attributes:
+        is_annotated: whether any part is known.
     """
 
     @property
@@ -73,7 +76,8 @@ class Scored(Protocol[Y, P_contra, K_contra]):
     def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
         """log Σ_y exp(β · score(y)), over all y or over those that `agreeing` allows; −∞ if there are none.
 
-        beta: positive and finite.
+        Args:
+            beta: positive and finite.
 
         Raises:
             ValueError: the structure has no exact sums.

@@ -23,7 +23,9 @@ def admitting(first_pass: ArcFirstPass, columns: Columns, heads: np.ndarray) -> 
 
     A step w ← w − (ℓ/2) ∇ℓ / ‖∇ℓ‖² halves ℓ, the sum of −log P(h) over the heads that are not kept, to first order.
 
-    columns: of T tokens. heads: int32 [T], UNKNOWN for tokens that may have any head.
+    Args:
+        columns: of T tokens.
+        heads: int32 [T], UNKNOWN for tokens that may have any head.
     """
     if not len(first_pass.weights):
         return first_pass

@@ -26,7 +26,8 @@ N_BINS = 10
 class CalibrationExample:
     """A sequence or tree with its scores, and the known part of its gold structure.
 
-    listing: lists the parts that are measured: tags, entities, sentence starts or heads.
+    Attributes:
+        listing: lists the parts that are measured: tags, entities, sentence starts or heads.
     """
 
     scored: Scored[Any, Any, Any]
@@ -64,9 +65,11 @@ class CalibrationExample:
 class Fit(NamedTuple):
     """The result of `fit`.
 
-    beta: the β with the highest likelihood, rounded to six digits, as in files. used: the number of sequences or trees
-    that it is fitted to. unannotated: the number left out because they have no gold annotation. impossible: the number
-    left out because the component cannot produce their gold analysis.
+    Attributes:
+        beta: the β with the highest likelihood, rounded to six digits, as in files.
+        used: the number of sequences or trees that it is fitted to.
+        unannotated: the number left out because they have no gold annotation.
+        impossible: the number left out because the component cannot produce their gold analysis.
     """
 
     beta: float
@@ -78,7 +81,9 @@ class Fit(NamedTuple):
 class Bin(NamedTuple):
     """The items whose probability is at least `low` and less than the next bin's `low`; the last bin includes 1.
 
-    mean: the mean of their probabilities. right: the share of items that are right. Both are nan in an empty bin.
+    Attributes:
+        mean: the mean of their probabilities.
+        right: the share of items that are right. Both are nan in an empty bin.
     """
 
     low: float
@@ -135,8 +140,9 @@ def fit(name: str, examples: Sequence[CalibrationExample]) -> Fit:
 def reliability(examples: Iterable[CalibrationExample], beta: float, listing_beta: float) -> list[Bin]:
     """The reliability diagram of the probabilities under β, in N_BINS bins of equal width.
 
-    listing_beta: the β under which items have a probability of at least MIN_PROBABILITY; diagrams with the same
-    listing_beta show the same items.
+    Args:
+        listing_beta: the β under which items have a probability of at least MIN_PROBABILITY; diagrams with the same
+            listing_beta show the same items.
     """
     columns = [(np.zeros(0), np.zeros(0))]
     for example in examples:

@@ -30,9 +30,11 @@ class GoldReader(Protocol):
 class ReadExamples:
     """Examples of a corpus or batch, by their numbers there, whose gold annotation has been read.
 
-    examples: all of them; where gold annotation was read, those of their words. annotation: what features and
-    constraints read from their predicted Docs and other components can change, as bytes, of those that could be read.
-    gold: the gold annotation, None for a known example; of those that could be read, or of fewer.
+    Attributes:
+        examples: all of them; where gold annotation was read, those of their words.
+        annotation: what features and constraints read from their predicted Docs and other components can change, as
+            bytes, of those that could be read.
+        gold: the gold annotation, None for a known example; of those that could be read, or of fewer.
     """
 
     examples: Mapping[int, Example]
@@ -77,9 +79,12 @@ class ReadExamples:
 class EncodedExamples:
     """The examples of a batch to learn from.
 
-    numbers: of all, in the corpus or batch. references: their reference Docs. annotation: read from their predicted
-    Docs, as in `ReadExamples`. places: where among them those are that are encoded; the others are known. batches:
-    these, encoded, in order.
+    Attributes:
+        numbers: of all, in the corpus or batch.
+        references: their reference Docs.
+        annotation: read from their predicted Docs, as in `ReadExamples`.
+        places: where among them those are that are encoded; the others are known.
+        batches: these, encoded, in order.
     """
 
     numbers: list[int]
@@ -112,7 +117,8 @@ def read_examples(
 ) -> ReadExamples:
     """Read the gold annotation of examples. Those where that fails are noted as unreadable.
 
-    is_known: whether an example, by its reference Doc and what is read from its predicted Doc, is known.
+    Args:
+        is_known: whether an example, by its reference Doc and what is read from its predicted Doc, is known.
     """
     annotation: dict[int, bytes] = {}
     gold: dict[int, Any] = {}

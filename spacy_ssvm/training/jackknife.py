@@ -45,8 +45,11 @@ MAX_WEIGHTS = 1 << 26
 class Features(NamedTuple):
     """The features of T tokens.
 
-    starts: int64 [T + 1], the first feature of each token. rows: int32 [F], below R. values: float32 [F]. keys:
-    uint64 [R], the key of each row.
+    Attributes:
+        starts: int64 [T + 1], the first feature of each token.
+        rows: int32 [F], below R.
+        values: float32 [F].
+        keys: uint64 [R], the key of each row.
     """
 
     starts: np.ndarray
@@ -87,8 +90,9 @@ def frequent_features(columns: Columns, program: Program) -> Features:
 def blocks(starts: np.ndarray, known: np.ndarray, folds: int) -> np.ndarray:
     """The first document of each block, and the end, int64; blocks differ by at most one annotated document.
 
-    starts: int64 [n + 1], the first token of each document, and T. known: bool [T], the annotated tokens; at
-    least two documents have one.
+    Args:
+        starts: int64 [n + 1], the first token of each document, and T.
+        known: bool [T], the annotated tokens; at least two documents have one.
     """
     annotated = annotated_documents(starts, known)
     n_annotated = int(annotated.sum())
@@ -107,9 +111,14 @@ def annotated_documents(starts: np.ndarray, known: np.ndarray) -> np.ndarray:
 class Labelling:
     """Documents whose labels are to be predicted.
 
-    features: of T tokens. starts: int64 [n + 1], the first token of each document. labels: int32 [T], -1 where unknown.
-    n_labels: their number. seed: of the order in which perceptrons visit examples. longest: the largest number of
-    tokens that are an example, None for no limit: a perceptron learns once from an example, however long it is.
+    Args:
+        features: of T tokens.
+        starts: int64 [n + 1], the first token of each document.
+        labels: int32 [T], -1 where unknown.
+        n_labels: their number.
+        seed: of the order in which perceptrons visit examples.
+        longest: the largest number of tokens that are an example, None for no limit: a perceptron learns once from an
+            example, however long it is.
     """
 
     def __init__(

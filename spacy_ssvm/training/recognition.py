@@ -14,10 +14,12 @@ from ..words import origin_of
 class Recognised(NamedTuple):
     """The examples of a batch, some of them encoded, by what is known of them.
 
-    numbers: the number of each example of the batch; None for one that is neither encoded nor known. new: the places in
-    the encoded batch of the examples to add, whose numbers follow the last known one in this order. changed: number →
-    place in the encoded batch, for known examples whose content has changed. arrived: number → place in the encoded
-    batch, for examples of a saved state that come back for the first time.
+    Attributes:
+        numbers: the number of each example of the batch; None for one that is neither encoded nor known.
+        new: the places in the encoded batch of the examples to add, whose numbers follow the last known one in this
+            order.
+        changed: number → place in the encoded batch, for known examples whose content has changed.
+        arrived: number → place in the encoded batch, for examples of a saved state that come back for the first time.
     """
 
     numbers: list[int | None]
@@ -62,7 +64,8 @@ class Recognition:
     def bind(self, references: Sequence[Doc], read: Sequence[bytes], first: int) -> None:
         """Remember these Docs as the references of examples first, first + 1, …
 
-        read: the annotation that is read from each predicted Doc and that can change.
+        Args:
+            read: the annotation that is read from each predicted Doc and that can change.
         """
         for number, (reference, annotation) in enumerate(zip(references, read), first):
             self._by_reference[origin_of(reference)] = number, annotation
@@ -84,9 +87,12 @@ class Recognition:
     ) -> Recognised:
         """Recognise the examples of a batch, and remember the references of those that are known.
 
-        references, read: of all examples, as for `bind`. places: the places in the batch of the encoded examples.
-        digests: the digests of their contents. visited: whether each known example was visited in this epoch, bool [n].
-        unseen: whether each known example comes from a saved state and has not been met again, bool [n].
+        Args:
+            references, read: of all examples, as for `bind`.
+            places: the places in the batch of the encoded examples.
+            digests: the digests of their contents.
+            visited: whether each known example was visited in this epoch, bool [n].
+            unseen: whether each known example comes from a saved state and has not been met again, bool [n].
         """
         numbers = [self._by_reference.get(origin_of(reference), (None,))[0] for reference in references]
         known = [number for number in numbers if number is not None]

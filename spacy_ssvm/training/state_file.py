@@ -158,7 +158,8 @@ def saved_solver(parameters: Parameters) -> dict[str, Any]:
 def resumed_solver(saved: Any, parameters: Parameters) -> Parameters | None:
     """The parameters with the seed that was saved, if they have none; None if others were saved, or another solver.
 
-    saved: a result of `saved_solver`, or anything in a damaged file.
+    Args:
+        saved: a result of `saved_solver`, or anything in a damaged file.
     """
     parameters = parameters.seeded(saved.get("seed", 0) if isinstance(saved, dict) else 0)
     return parameters if saved == saved_solver(parameters) else None

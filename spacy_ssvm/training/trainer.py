@@ -16,8 +16,11 @@ from .unreadable import Unreadable
 class Trainer(Protocol):
     """The learning of one component.
 
-    parameters: of the solver. data: what is learnt from. figures: of the last complete epoch. gets_parts: whether
-    `update` gets parts of a batch, which `learn` ends.
+    Attributes:
+        parameters: of the solver.
+        data: what is learnt from.
+        figures: of the last complete epoch.
+        gets_parts: whether `update` gets parts of a batch, which `learn` ends.
     """
 
     parameters: Parameters
@@ -31,7 +34,8 @@ class Trainer(Protocol):
     def knows(self, reference: Doc, read: bytes) -> bool:
         """Whether `update` takes an example by its reference alone; any other example has to be encoded.
 
-        read: the annotation that is read from its predicted Doc and that other components can change.
+        Args:
+            read: the annotation that is read from its predicted Doc and that other components can change.
         """
 
     def update(self, encoded: EncodedExamples) -> float:

@@ -42,10 +42,14 @@ MAX_NEW = 20_000
 class EpochState:
     """The progress of training; in the file of the solver state its fields have the same names.
 
-    epochs: the number of complete epochs. surplus: by how much new examples have outnumbered repeated ones. in_epoch:
-    an epoch has begun and has not ended. grew: examples were added in this epoch. online: learning is online, without
-    dual variables. has_changed: the warning of changed annotation has been given. finished: the solver has reached its
-    tolerance.
+    Attributes:
+        epochs: the number of complete epochs.
+        surplus: by how much new examples have outnumbered repeated ones.
+        in_epoch: an epoch has begun and has not ended.
+        grew: examples were added in this epoch.
+        online: learning is online, without dual variables.
+        has_changed: the warning of changed annotation has been given.
+        finished: the solver has reached its tolerance.
     """
 
     epochs: int = 0
@@ -75,9 +79,12 @@ class EpochState:
 class Training:
     """The learning of one component from its first `update` to its last.
 
-    name: the component's name, for messages. parameters: of the solver. data: the component's examples, empty at first.
-    weights: float64 [d] to start from, or None. n_threads: the number of threads for solvers that call the oracles of
-    many examples at one w.
+    Args:
+        name: the component's name, for messages.
+        parameters: of the solver.
+        data: the component's examples, empty at first.
+        weights: float64 [d] to start from, or None.
+        n_threads: the number of threads for solvers that call the oracles of many examples at one w.
     """
 
     def __init__(
@@ -254,7 +261,9 @@ class Training:
 
         `data` has the saved index, and no Docs.
 
-        nothing: an encoded batch without Docs. state: the result of `state`, from a file that may hold anything.
+        Args:
+            nothing: an encoded batch without Docs.
+            state: the result of `state`, from a file that may hold anything.
 
         Raises:
             KeyError: a part of the state is missing.

@@ -32,8 +32,9 @@ Values = Mapping[str, Any]
 class Score(NamedTuple):
     """A development score.
 
-    counts: float64 [documents, ratios, 2], from which it follows: the numerators and denominators of ratios, such as
-    F1, whose sums over documents make the score; None if it is no such score.
+    Attributes:
+        counts: float64 [documents, ratios, 2], from which it follows: the numerators and denominators of ratios, such
+            as F1, whose sums over documents make the score; None if it is no such score.
     """
 
     total: float
@@ -60,8 +61,12 @@ class Tunable(Protocol):
 class Trial:
     """The result of learning with some values of a solver's parameters.
 
-    score: the best score after any epoch. epochs: the number of epochs. non_zeros: the number of non-zero weights after
-    the best epoch. seconds: CPU time for learning and scoring. counts: of the score, as in `Score`.
+    Attributes:
+        score: the best score after any epoch.
+        epochs: the number of epochs.
+        non_zeros: the number of non-zero weights after the best epoch.
+        seconds: CPU time for learning and scoring.
+        counts: of the score, as in `Score`.
     """
 
     values: Values
@@ -116,7 +121,8 @@ def between(trials: Sequence[Trial]) -> Values:
     The neighbour is the one across the wider gap. Beyond the smallest and the largest C there is a gap as wide as the
     one on the other side.
 
-    trials: among them the best one, and at least one that differs from it in C alone.
+    Args:
+        trials: among them the best one, and at least one that differs from it in C alone.
     """
     best = best_of(trials).values
     C = best["C"]
@@ -145,8 +151,11 @@ def try_values(
 ) -> Trial:
     """Learn with these values, starting from the result of the previous ones, until the score stops rising.
 
-    evaluate: returns the development score. epochs: the most epochs to learn. report: is called with the number and the
-    score of each epoch. anew: start from scratch instead.
+    Args:
+        evaluate: returns the development score.
+        epochs: the most epochs to learn.
+        report: is called with the number and the score of each epoch.
+        anew: start from scratch instead.
 
     Raises:
         ValueError: a value is not one that its parameter can have.

@@ -15,7 +15,8 @@ from ..wording import name_of
 class Unreadable:
     """The examples that a component cannot read; each of them is reported once.
 
-    component: the component's name, for messages.
+    Args:
+        component: the component's name, for messages.
     """
 
     def __init__(self, component: str) -> None:
@@ -36,7 +37,9 @@ class Unreadable:
     def report(self, n_examples: int, n_others: int = 0) -> None:
         """Warn of the examples noted since the last report, except those that an earlier report has named.
 
-        n_examples: the size of the corpus or batch. n_others: the number of examples that could be read before.
+        Args:
+            n_examples: the size of the corpus or batch.
+            n_others: the number of examples that could be read before.
 
         Raises:
             Exception: none of the examples can be read: the error of the first one, whose cause is not the examples.

@@ -22,10 +22,15 @@ Severity = Literal["error", "warning", "info"]
 class Issue:
     """A kind of problem in a corpus, with the places where it occurs.
 
-    severity: "error" if training refuses, drops or changes the annotation; "warning" if it can cost accuracy; "info"
-    otherwise. corpus: "train" or "dev". what: the name of the issue, in the plural. count: how often it occurs; 0 if
-    things that are needed are missing. where: places or labels. remedy: what to do, and why. total: the number of
-    things checked, where a share is informative.
+    Attributes:
+        severity: "error" if training refuses, drops or changes the annotation; "warning" if it can cost accuracy;
+            "info" otherwise.
+        corpus: "train" or "dev".
+        what: the name of the issue, in the plural.
+        count: how often it occurs; 0 if things that are needed are missing.
+        where: places or labels.
+        remedy: what to do, and why.
+        total: the number of things checked, where a share is informative.
     """
 
     severity: Severity
@@ -70,12 +75,17 @@ class Document(NamedTuple):
 class CorpusData:
     """A corpus as read.
 
-    name: "train" or "dev". documents: the documents of its files, or, for a reader without files, the references of the
-    examples. examples: the reader's examples, without empty ones. left_out: the documents or sentences that the reader
-    "spacy-ssvm.Corpus.v1" cannot read, each with its error; `pieces` says which of the two they are. failure: the error
-    that stopped the reader, or None. gold_preproc: whether each sentence becomes an example. max_length: the number of
-    tokens from which spaCy's reader cuts documents into sentences; 0 for no limit. retokenised: the documents as the
-    pipeline's tokenizer divides them, None if it cannot. jackknife: the columns that the reader is to jackknife.
+    Attributes:
+        name: "train" or "dev".
+        documents: the documents of its files, or, for a reader without files, the references of the examples.
+        examples: the reader's examples, without empty ones.
+        left_out: the documents or sentences that the reader "spacy-ssvm.Corpus.v1" cannot read, each with its error;
+            `pieces` says which of the two they are.
+        failure: the error that stopped the reader, or None.
+        gold_preproc: whether each sentence becomes an example.
+        max_length: the number of tokens from which spaCy's reader cuts documents into sentences; 0 for no limit.
+        retokenised: the documents as the pipeline's tokenizer divides them, None if it cannot.
+        jackknife: the columns that the reader is to jackknife.
     """
 
     name: str

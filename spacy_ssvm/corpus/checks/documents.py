@@ -22,7 +22,9 @@ RARE = 20
 class Report(NamedTuple):
     """The result of a component's checks.
 
-    labels: the occurrences of each label in the training corpus, as seen in training. issues: of both corpora.
+    Attributes:
+        labels: the occurrences of each label in the training corpus, as seen in training.
+        issues: of both corpora.
     """
 
     labels: Counter[str]
@@ -73,7 +75,8 @@ def check_labels(
 def check_missing(corpus: CorpusData, missing: Sequence[int], what: str, is_completed: bool = True) -> list[Issue]:
     """Issues of missing annotation; missing: the number of tokens without it in each example, what: its name.
 
-    is_completed: whether the model fills in what is missing in an example with some annotation.
+    Args:
+        is_completed: whether the model fills in what is missing in an example with some annotation.
     """
     where = [
         f"{whole(example_name(number), example.predicted)} ({counted(n_missing, 'token')})"

@@ -19,7 +19,9 @@ _MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and g
 def check_documents(corpus: CorpusData, several_roots_are_wrong: bool, multi_root: bool) -> list[Issue]:
     """Issues of the trees in the documents of a corpus.
 
-    several_roots_are_wrong: a sentence has a single root. multi_root: the component's setting.
+    Args:
+        several_roots_are_wrong: a sentence has a single root.
+        multi_root: the component's setting.
     """
     all_issues = _below_whitespace(corpus)
     corpus = replace(corpus, documents=[Document(name, words_of(doc)) for name, doc in corpus.documents])
@@ -30,8 +32,10 @@ def check_documents(corpus: CorpusData, several_roots_are_wrong: bool, multi_roo
 def check_gold(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int, is_projective: bool) -> list[Issue]:
     """Issues in the trees that the parser is trained on.
 
-    gold: the trees of each example. max_sentence: the largest number of tokens of a sentence that is not cut.
-    is_projective: whether the component builds projective trees only.
+    Args:
+        gold: the trees of each example.
+        max_sentence: the largest number of tokens of a sentence that is not cut.
+        is_projective: whether the component builds projective trees only.
     """
     return _too_long(corpus, gold, max_sentence) + _nonprojective(corpus, gold, is_projective)
 
@@ -51,7 +55,10 @@ def headless(heads: np.ndarray, labels: Sequence[str | None], multi_root: bool) 
     count in Docs with arcs between tokens, if ROOT does not occur there or trees have several roots. A Doc without such
     arcs has no heads at all, unless every token is a ROOT.
 
-    heads: int64 [T], tokens, UNKNOWN where unknown. labels: of T tokens. multi_root: trees can have several roots.
+    Args:
+        heads: int64 [T], tokens, UNKNOWN where unknown.
+        labels: of T tokens.
+        multi_root: trees can have several roots.
     """
     own = np.flatnonzero(heads == np.arange(len(heads)))
     has_arcs = np.count_nonzero(heads != UNKNOWN) > len(own)

@@ -44,7 +44,8 @@ class CommonSteps(ABC):
 
     Its vectors, float64, have the weights in use only, in the order of all weights; they grow as blocks use more.
 
-    pace: the settings of the first epoch, a NamedTuple of numbers.
+    Args:
+        pace: the settings of the first epoch, a NamedTuple of numbers.
     """
 
     VECTORS: ClassVar[tuple[str, ...]] = ("common",)
@@ -126,8 +127,11 @@ class CommonSteps(ABC):
     def moved(self, found: list[Any], step: Step) -> tuple[Step, Progress]:
         """Move the common vector, given what the blocks have moved.
 
-        found: what each block has returned, with vectors of the weights in use. Returns the step with its length and
-        change, and figures of the epoch.
+        Args:
+            found: what each block has returned, with vectors of the weights in use.
+
+        Returns:
+            The step with its length and change, and figures of the epoch.
         """
 
     def weights(self) -> np.ndarray:

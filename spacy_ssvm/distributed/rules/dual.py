@@ -31,8 +31,10 @@ from .rule import BlockParts, LearningBlock
 class DualSettings(NamedTuple):
     """The settings of an epoch on one block, which allow for the other blocks.
 
-    factor: what C is multiplied by. momentum: β, how far beyond the end of the epoch momentum goes, in parts of the way
-    from the end of the last one.
+    Attributes:
+        factor: what C is multiplied by.
+        momentum: β, how far beyond the end of the epoch momentum goes, in parts of the way from the end of the last
+            one.
     """
 
     factor: float = 1.0
@@ -42,9 +44,15 @@ class DualSettings(NamedTuple):
 class DualSums(NamedTuple):
     """Sums over a block's examples, of an epoch.
 
-    loss, squares: Σ ξ and Σ ξ² of the visits. linear_before, squares_before: Σ αΔ and Σ_i A_i², A_i = Σ_y α_i(y),
-    before the epoch, without planes that are void. linear: Σ Δα Δ. products: Σ_i A_i ΔA_i. curvature: Σ_i ΔA_i².
-    max_step: the largest η for which α + ηΔα is feasible, at least 1. planes: the number of planes in the working sets.
+    Attributes:
+        loss, squares: Σ ξ and Σ ξ² of the visits.
+        linear_before, squares_before: Σ αΔ and Σ_i A_i², A_i = Σ_y α_i(y), before the epoch, without planes that are
+            void.
+        linear: Σ Δα Δ.
+        products: Σ_i A_i ΔA_i.
+        curvature: Σ_i ΔA_i².
+        max_step: the largest η for which α + ηΔα is feasible, at least 1.
+        planes: the number of planes in the working sets.
     """
 
     loss: float
@@ -61,8 +69,10 @@ class DualSums(NamedTuple):
 class DualEpoch(NamedTuple):
     """The result of an epoch on one block: how far it has moved the common vector.
 
-    removed: what it loses with the planes that are void. direction: how far it has moved otherwise. ahead: how far
-    momentum goes beyond.
+    Attributes:
+        removed: what it loses with the planes that are void.
+        direction: how far it has moved otherwise.
+        ahead: how far momentum goes beyond.
     """
 
     sums: DualSums
@@ -74,7 +84,9 @@ class DualEpoch(NamedTuple):
 class DualObjective(NamedTuple):
     """Σ αΔ − Ω*(Σ α ΔΦ) − Σ_i A_i² / 4κ with A_i = Σ_y α_i(y) ≤ bound; the primal is Ω(w) + C Σ ξ^power.
 
-    kappa: C with the L2-loss, ∞ with the L1-loss. bound: ∞ with the L2-loss, C with the L1-loss.
+    Attributes:
+        kappa: C with the L2-loss, ∞ with the L1-loss.
+        bound: ∞ with the L2-loss, C with the L1-loss.
     """
 
     penalty: Penalty
@@ -102,8 +114,13 @@ class DualObjective(NamedTuple):
     ) -> float:
         """The η in [0, limit] that maximises the dual of α + ηΔα.
 
-        s: Σ α ΔΦ, float64 [d]. direction: Σ Δα ΔΦ. linear: Σ ΔαΔ. products: Σ_i A_i ΔA_i. curvature:
-        Σ_i ΔA_i². limit: ∞ where no α falls, and no A_i is bounded.
+        Args:
+            s: Σ α ΔΦ, float64 [d].
+            direction: Σ Δα ΔΦ.
+            linear: Σ ΔαΔ.
+            products: Σ_i A_i ΔA_i.
+            curvature: Σ_i ΔA_i².
+            limit: ∞ where no α falls, and no A_i is bounded.
         """
         penalty = self.penalty
         if penalty.rho1:
@@ -126,8 +143,11 @@ def dual_objective(parameters: DualParameters) -> DualObjective:
 def _go_ahead(planes, stepped, previous, momentum, bound, ahead, change):
     """Set `ahead`, float64, to α + β(α − α_previous) for each plane, made feasible; add Σ (ahead − α) ΔΦ to `change`.
 
-    stepped: α of each plane. previous: α of each plane after the epoch before. momentum: β. bound: the largest feasible
-    A of each example.
+    Args:
+        stepped: α of each plane.
+        previous: α of each plane after the epoch before.
+        momentum: β.
+        bound: the largest feasible A of each example.
     """
     for example in range(len(planes.head)):
         total = 0.0
@@ -149,7 +169,10 @@ def _go_ahead(planes, stepped, previous, momentum, bound, ahead, change):
 def _dual_move(planes, before, moves, bound):
     """Σ ΔαΔ, Σ A ΔA and Σ ΔA² of the examples, and the largest feasible step.
 
-    before: float64, α of each plane before the epoch. moves: float64, Δα of each plane. bound: of each A.
+    Args:
+        before: float64, α of each plane before the epoch.
+        moves: float64, Δα of each plane.
+        bound: of each A.
     """
     linear, products, curvature, limit = 0.0, 0.0, 0.0, np.inf
     for example in range(len(planes.head)):

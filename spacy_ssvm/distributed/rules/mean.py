@@ -20,8 +20,10 @@ from .rule import LearningBlock, NoSettings
 class MixedEpoch(NamedTuple):
     """The result of an epoch on one block.
 
-    loss: Σ of the visits. direction: how far it has moved w. mean: how far the mean of w over the epoch is from where w
-    was.
+    Attributes:
+        loss: Σ of the visits.
+        direction: how far it has moved w.
+        mean: how far the mean of w over the epoch is from where w was.
     """
 
     loss: float
@@ -86,8 +88,9 @@ class AveragedMixing(Mixing):
 class DescentSettings(NamedTuple):
     """The settings of an epoch on one block.
 
-    factor: what C is multiplied by. eta0: the initial learning rate, the same in all blocks; 0: as the
-    solver's parameters say.
+    Attributes:
+        factor: what C is multiplied by.
+        eta0: the initial learning rate, the same in all blocks; 0: as the solver's parameters say.
     """
 
     factor: float = 1.0
@@ -97,8 +100,10 @@ class DescentSettings(NamedTuple):
 class DescentEpoch(NamedTuple):
     """The result of an epoch on one block.
 
-    loss: Σ of the visits. shrinkage: what the epoch has multiplied w by, besides adding to it. direction: what it has
-    added.
+    Attributes:
+        loss: Σ of the visits.
+        shrinkage: what the epoch has multiplied w by, besides adding to it.
+        direction: what it has added.
     """
 
     loss: float

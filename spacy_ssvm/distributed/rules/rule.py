@@ -22,7 +22,9 @@ class NoSettings(NamedTuple):
 class BlockParts(NamedTuple):
     """Where a block's examples lie in the corpus.
 
-    first: the number of the block's first part, from 0, among all `total`. examples: those of each of its parts, int64.
+    Attributes:
+        first: the number of the block's first part, from 0, among all `total`.
+        examples: those of each of its parts, int64.
     """
 
     first: int
@@ -35,7 +37,9 @@ class Block:
 
     The driver may call any method by `SharedBlocks.ask`, if it changes nothing.
 
-    problem: of its examples, with the weights in an order of the block's own. parts: where these examples lie.
+    Args:
+        problem: of its examples, with the weights in an order of the block's own.
+        parts: where these examples lie.
     """
 
     in_fixed_parts: ClassVar[bool] = False
@@ -87,15 +91,21 @@ class LearningBlock(Block, ABC):
     def epoch(self, rng: np.random.Generator, settings: Any, void: np.ndarray) -> Any:
         """Run an epoch from the common vector, which stays as it is.
 
-        settings: a NamedTuple of numbers, as the rule's driver half sends it. void: examples whose gold has changed,
-        int64; their planes go. Returns a NamedTuple of numbers and sparse vectors for the driver half.
+        Args:
+            settings: a NamedTuple of numbers, as the rule's driver half sends it.
+            void: examples whose gold has changed, int64; their planes go.
+
+        Returns:
+            A NamedTuple of numbers and sparse vectors for the driver half.
         """
 
     def step(self, eta: float, change: SparseVector, with_momentum: bool) -> None:
         """Take the common step.
 
-        eta: the length of this block's step along its direction. change: of the common vector, by all blocks.
-        with_momentum: whether it goes on with momentum.
+        Args:
+            eta: the length of this block's step along its direction.
+            change: of the common vector, by all blocks.
+            with_momentum: whether it goes on with momentum.
         """
         change.add_to(self.common)
 
@@ -128,8 +138,9 @@ class Driver(Protocol):
 class Rule(NamedTuple):
     """Both halves of a rule.
 
-    worker: (parameters of the solver, problem, parts) → the block of one worker. driver: (parameters, `SharedBlocks`,
-    number of parts of the corpus) → the driver half.
+    Attributes:
+        worker: (parameters of the solver, problem, parts) → the block of one worker.
+        driver: (parameters, `SharedBlocks`, number of parts of the corpus) → the driver half.
     """
 
     worker: type[Block]

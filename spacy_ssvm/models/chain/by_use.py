@@ -26,7 +26,9 @@ _IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
 class WeightsByUse:
     """A numbering that grows with the rows, and the problems with it.
 
-    numbering: of rows. decoder: has the numbering of transitions, if there are many labels.
+    Args:
+        numbering: of rows.
+        decoder: has the numbering of transitions, if there are many labels.
     """
 
     def __init__(self, n_labels: int, numbering: Numbering, decoder: Decoder) -> None:

@@ -21,8 +21,11 @@ UNLIKELY = -1e6
 def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Complete the given examples, int64, by constrained decoding with w, float64 [d].
 
-    annotated: int32 [T], gold labels where known, else -1; some legal sequence must agree with them.
-    Returns the examples whose gold sequence has changed: what was learnt from their old sequence is void.
+    Args:
+        annotated: int32 [T], gold labels where known, else -1; some legal sequence must agree with them.
+
+    Returns:
+        The examples whose gold sequence has changed: what was learnt from their old sequence is void.
     """
     agreeing = _agreeing(chains, examples, annotated)
     return _relabel(chains, examples, decode_sequences(agreeing, weights, examples, FORBIDDEN))
@@ -75,8 +78,10 @@ def complete_without(
 ) -> np.ndarray:
     """The best completion of one example, int32 [T], among those that contain none of these runs of labels.
 
-    annotated, weights: as in `complete`. runs: for each run, the token of the sequence where it starts, and its labels.
-    A run is ignored if all of its labels are annotated, or if the constraints allow no sequence without it.
+    Args:
+        annotated, weights: as in `complete`.
+        runs: for each run, the token of the sequence where it starts, and its labels. A run is ignored if all of its
+            labels are annotated, or if the constraints allow no sequence without it.
 
     The result is exact: a sequence without a run differs from it at one of the run's tokens. So a best sequence that
     contains a run is replaced by the best sequences without the run's label at each of its tokens, until the best of
@@ -118,8 +123,11 @@ def _contains(path: np.ndarray, known: np.ndarray, start: int, labels: np.ndarra
 def project(chains: Chains, annotated: np.ndarray) -> int:
     """Replace annotation that no legal sequence agrees with by the nearest one (fewest changes) that a sequence has.
 
-    annotated: int32 [T], changed in place; chains.gold becomes a legal completion.
-    Returns the number of examples whose annotation has changed.
+    Args:
+        annotated: int32 [T], changed in place; chains.gold becomes a legal completion.
+
+    Returns:
+        The number of examples whose annotation has changed.
     """
     chains.gold[:] = annotated
     examples = np.flatnonzero(~_are_legal(chains, annotated))

@@ -18,14 +18,16 @@ class Chains(NamedTuple):
     (from, to), then the weights of feature rows. In the order by row, in which the oracles name weights, each row has a
     block of L weights, so that new rows are appended. Attributes of labels are among the L labels.
 
-    starts: int64 [n + 1], first token of each sequence.
-    feature_starts: int64 [T + 1], first feature of each token.
-    rows: int32 [F], the features' rows.
-    values: float32 [F], their values; empty if all of them are 1.
-    gold: int32 [T], gold labels, complete and within the constraints.
-    costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
-    kinds: int32 [T], rows of `constraints.token`.
-    numbering: of the weights, where they are numbered by use; else empty. decoder: what decoding reads besides scores.
+    Attributes:
+        starts: int64 [n + 1], first token of each sequence.
+        feature_starts: int64 [T + 1], first feature of each token.
+        rows: int32 [F], the features' rows.
+        values: float32 [F], their values; empty if all of them are 1.
+        gold: int32 [T], gold labels, complete and within the constraints.
+        costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
+        kinds: int32 [T], rows of `constraints.token`.
+        numbering: of the weights, where they are numbered by use; else empty.
+        decoder: what decoding reads besides scores.
     """
 
     starts: Int64Array
@@ -45,7 +47,8 @@ class FixedChains(NamedTuple):
 
     Kernels get copies of what they are given, so each of the two has only what it needs.
 
-    weights: of feature rows.
+    Attributes:
+        weights: of feature rows.
     """
 
     starts: Int64Array
@@ -70,7 +73,9 @@ def make_chains(
 ) -> Chains:
     """Make `Chains` from arrays, which are converted to their types, with default values.
 
-    values, costs: 1 everywhere by default; values that are all 1 are not kept. kinds: 0 everywhere by default.
+    Args:
+        values, costs: 1 everywhere by default; values that are all 1 are not kept.
+        kinds: 0 everywhere by default.
 
     Raises:
         ValueError: a feature value or a cost is not finite, a cost is negative, or lengths disagree.

@@ -28,8 +28,12 @@ LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",
 class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
     """Chains with their feature rows.
 
-    features: their rows. constraints: of all chains. seen_labels: of the first pass, if there is one. segmentation: of
-    Docs into examples. by_use: the numbering of weights, None if they are numbered by row.
+    Args:
+        features: their rows.
+        constraints: of all chains.
+        seen_labels: of the first pass, if there is one.
+        segmentation: of Docs into examples.
+        by_use: the numbering of weights, None if they are numbered by row.
     """
 
     def __init__(

@@ -22,9 +22,10 @@ from .numbering import NO_STEPS, StepNumbering
 class Decoder(NamedTuple):
     """The data that decoding by weights that are learnt reads besides scores of tokens.
 
-    alone: whether there are no transitions: each token is labelled by itself.
-    allowed: where labels are left out, those whose scores are read; else empty. used: the places of the weights of
-    transitions, where these are numbered by use; else empty.
+    Attributes:
+        alone: whether there are no transitions: each token is labelled by itself.
+        allowed: where labels are left out, those whose scores are read; else empty.
+        used: the places of the weights of transitions, where these are numbered by use; else empty.
     """
 
     allowed: AllowedLabels
@@ -35,8 +36,10 @@ class Decoder(NamedTuple):
 class FixedDecoder(NamedTuple):
     """The data that decoding by fixed weights reads besides scores of tokens.
 
-    allowed, alone: as in `Decoder`. steps: the scores of transitions, with their constraints. bounds: of the steps,
-    where labels are left out; else empty.
+    Attributes:
+        allowed, alone: as in `Decoder`.
+        steps: the scores of transitions, with their constraints.
+        bounds: of the steps, where labels are left out; else empty.
     """
 
     allowed: AllowedLabels
@@ -49,7 +52,10 @@ class FixedDecoder(NamedTuple):
 def decode_labels(decoder, scores, kinds, constraints, weights, path):
     """Write the best sequence by token scores, float64 [T, L], to path, int32 [T]; returns its score.
 
-    scores: with the tokens' constraints. kinds: int32 [T]. weights: float64 [d].
+    Args:
+        scores: with the tokens' constraints.
+        kinds: int32 [T].
+        weights: float64 [d].
     """
     start, end = constraints.start, constraints.end
     if decoder.alone:

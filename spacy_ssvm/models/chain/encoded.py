@@ -17,9 +17,13 @@ Runs = Sequence[tuple[int, np.ndarray]]
 class EncodedChains:
     """A batch of n Docs with T tokens as the component reads them.
 
-    columns: attribute keys. annotated: int32 [T], gold labels, -1 where unknown. kinds: int32 [T], rows of the
-    token constraints. costs: float64 [T], losses of wrong labels. wrong: for each Doc the runs of labels that it is
-    known not to have, as token and labels, int32; none by default. Their tokens cost 1 where gold is unknown.
+    Args:
+        columns: attribute keys.
+        annotated: int32 [T], gold labels, -1 where unknown.
+        kinds: int32 [T], rows of the token constraints.
+        costs: float64 [T], losses of wrong labels.
+        wrong: for each Doc the runs of labels that it is known not to have, as token and labels, int32; none by
+            default. Their tokens cost 1 where gold is unknown.
     """
 
     def __init__(

@@ -64,8 +64,10 @@ TRANSITION = "label before"
 class FiredFeatures:
     """The features that fire at the tokens of one Doc, which are named when they are asked for.
 
-    columns: of this Doc alone. contributions: returns for each token the features that fire there, by the numbers of
-    their templates, and their weights for each label, float64 [L].
+    Args:
+        columns: of this Doc alone.
+        contributions: returns for each token the features that fire there, by the numbers of their templates, and their
+            weights for each label, float64 [L].
     """
 
     def __init__(
@@ -87,8 +89,11 @@ class FiredFeatures:
 class ChainFeatures:
     """Implements `models.named_parts.FactorFeatures` for one sequence.
 
-    fired: in its Doc. first: the token where it starts. transitions: float64 [L, L]. labels: the names of the weight
-    labels.
+    Args:
+        fired: in its Doc.
+        first: the token where it starts.
+        transitions: float64 [L, L].
+        labels: the names of the weight labels.
     """
 
     def __init__(self, fired: FiredFeatures, first: int, transitions: np.ndarray, labels: Sequence[str]) -> None:

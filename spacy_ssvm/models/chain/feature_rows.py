@@ -18,8 +18,10 @@ COUNTED_TOGETHER = 1 << 21
 class FeatureRows:
     """The row of each feature so far, and how often it occurs.
 
-    program: compiled templates. table: the feature index, to which features are added; made from its keys after
-    `release`. earlier: of the weights from which training starts; by default, that is zero.
+    Args:
+        program: compiled templates.
+        table: the feature index, to which features are added; made from its keys after `release`.
+        earlier: of the weights from which training starts; by default, that is zero.
     """
 
     def __init__(self, program: Program, table: Table, n_labels: int, earlier: StartWeights | None = None) -> None:

@@ -27,8 +27,11 @@ from .weights import ChainWeights
 class LabelExamples(NamedTuple):
     """The Docs that a first pass is to learn from, of T tokens.
 
-    labels: int32 [T], below n_labels, or -1 where unknown. digests: of the Docs. program: compiled templates.
-    words: the number of the column that tells which tokens are the same word.
+    Attributes:
+        labels: int32 [T], below n_labels, or -1 where unknown.
+        digests: of the Docs.
+        program: compiled templates.
+        words: the number of the column that tells which tokens are the same word.
     """
 
     columns: Columns
@@ -49,8 +52,10 @@ class LearntLabels(NamedTuple):
 class LabelFirstPass:
     """The first pass by fixed weights.
 
-    extractor: of the templates of both passes. weights: of the chain over its `first_pass`, with a label for each of
-    `names`. vocab: gets the names of the attribute's values.
+    Args:
+        extractor: of the templates of both passes.
+        weights: of the chain over its `first_pass`, with a label for each of `names`.
+        vocab: gets the names of the attribute's values.
     """
 
     def __init__(self, extractor: Extractor, weights: ChainWeights, names: Sequence[str], vocab: Vocab) -> None:
@@ -93,7 +98,9 @@ class LabelFirstPass:
 class SeenLabels:
     """The attribute of Docs to learn from: from jackknifed labels for those that the first pass has learnt from.
 
-    first_pass: gives all other Docs their labels. jackknifed: digest of a Doc → its labels, int32.
+    Args:
+        first_pass: gives all other Docs their labels.
+        jackknifed: digest of a Doc → its labels, int32.
     """
 
     def __init__(self, first_pass: LabelFirstPass, jackknifed: dict[bytes, np.ndarray]) -> None:

@@ -15,8 +15,9 @@ from .encoded import Runs
 class GoldLabels:
     """The gold labels of chains that are added in chunks.
 
-    is_new: bool [L], the labels that corrections are to learn. annotated: int32 [T], within the constraints, -1 where
-    unknown. have_new: bool [n], the examples with a label that is new; None without such labels.
+    Args:
+        is_new: bool [L], the labels that corrections are to learn. annotated: int32 [T], within the constraints, -1
+            where unknown. have_new: bool [n], the examples with a label that is new; None without such labels.
     """
 
     def __init__(self, is_new: np.ndarray) -> None:
@@ -63,7 +64,11 @@ class GoldLabels:
     def complete(self, chains: Chains, examples: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
         """Complete the gold labels of these examples, int64, or of all, with the best ones by w, float64 [d], by row.
 
-        chains: all chains. Returns the examples that have changed, int64.
+        Args:
+            chains: all chains.
+
+        Returns:
+            The examples that have changed, int64.
         """
         if examples is None:
             unknown = self._unknown()

@@ -51,10 +51,15 @@ def _label(columns, program, table, tokens, chains, shared, labels):
 class Labeller:
     """Labels and scores tokens by fixed weights.
 
-    program: templates. table: of their features. weights: of its rows. decoder: by the weights of transitions.
-    constraints: the usual ones; others are these with further kinds of tokens. sums: of further templates, which read
-    one word type each; None if there are none. only: None or, where each token is a chain of its own, `only_labels` of
-    the constraints: tokens that can have one label only are not read.
+    Attributes:
+        program: templates.
+        table: of their features.
+        weights: of its rows.
+        decoder: by the weights of transitions.
+        constraints: the usual ones; others are these with further kinds of tokens.
+        sums: of further templates, which read one word type each; None if there are none.
+        only: None or, where each token is a chain of its own, `only_labels` of the constraints: tokens that can have
+            one label only are not read.
     """
 
     program: Program
@@ -72,8 +77,10 @@ class Labeller:
 
         It holds Python's lock for next to nothing, and raises a ValueError if a feature value is not finite.
 
-        columns: of the sequences; they are read when the function is called. types: of their tokens, for
-        the sums. kinds: int32 [T], rows of `constraints.token`.
+        Args:
+            columns: of the sequences; they are read when the function is called.
+            types: of their tokens, for the sums.
+            kinds: int32 [T], rows of `constraints.token`.
         """
         tokens, starts, labels = np.arange(len(kinds)), columns.starts, np.zeros(len(kinds), np.int32)
         if self.only is not None:

@@ -95,7 +95,9 @@ def score_fixed(feature_starts, rows, values, first, end, fixed, scores):
 def score_features(numbering, feature_starts, rows, values, first, end, weights, scores):
     """Write wᵀΦ of tokens first … end − 1, a sequence, and each label, from their features alone, to scores [T, L].
 
-    numbering, feature_starts, rows, values: as in `Chains`. weights: float64 [d].
+    Args:
+        numbering, feature_starts, rows, values: as in `Chains`.
+        weights: float64 [d].
     """
     if len(numbering.counts) > 0:
         _score_by_use(feature_starts, rows, values, first, end, numbering, weights, scores)

@@ -48,8 +48,10 @@ class Numbering(NamedTuple):
 class StepNumbering(NamedTuple):
     """The places of the weights of transitions, among the first L² of the weight vector.
 
-    places: int32 [L, L], the place of the weight of each transition in use plus 1, or 0. steps: int32 [L², 2], the
-    labels of the transition at each place. counts: int64 [1], the number of places in use.
+    Attributes:
+        places: int32 [L, L], the place of the weight of each transition in use plus 1, or 0.
+        steps: int32 [L², 2], the labels of the transition at each place.
+        counts: int64 [1], the number of places in use.
     """
 
     places: Int32Array2d
@@ -164,7 +166,8 @@ def add_row_in_use(numbering, chunk, value, begin, weights, score):
 def name_places(numbering, steps, n_labels, indices, n):
     """Replace the first n indices, of weights by row, by their places, unless weights are numbered by row.
 
-    steps: where transitions are numbered, too.
+    Args:
+        steps: where transitions are numbered, too.
     """
     if len(numbering.counts) == 0:
         return

@@ -88,7 +88,10 @@ def max_oracle(chains, example, weights, loss_scale, indices, values):
 def decode_k_best(chains, example, weights, loss_scale, best, before, paths, path_scores):
     """The k sequences of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), as `k_viterbi` returns them.
 
-    best, before: scratch of `k_viterbi`, [≥ T, L, k]. paths: int32 [k, ≥ T]. path_scores: [k].
+    Args:
+        best, before: scratch of `k_viterbi`, [≥ T, L, k].
+        paths: int32 [k, ≥ T].
+        path_scores: [k].
     """
     constraints = chains.constraints
     length = chains.starts[example + 1] - chains.starts[example]
@@ -133,7 +136,9 @@ def chain_problem(
 ) -> Problem:
     """The problem of labelled sequences; n_rows: the number of rows of the feature index.
 
-    corrections: see `Problem`. known: `extent` of the chains, if they have been found.
+    Args:
+        corrections: see `Problem`.
+        known: `extent` of the chains, if they have been found.
     """
     known = extent(chains) if known is None else known
     return Problem(
@@ -153,7 +158,8 @@ def problem_by_use(chains: Chains, known: Extent | None = None) -> Problem:
     """The problem of labelled sequences whose weights are numbered by use, for solvers that call its max-oracle only,
     and in one thread.
 
-    known: `extent` of the chains, if they have been found.
+    Args:
+        known: `extent` of the chains, if they have been found.
     """
     known = extent(chains) if known is None else known
     n_labels, numbering = len(chains.constraints.start), chains.numbering
@@ -178,8 +184,11 @@ def multiclass_problem(
 ) -> Problem:
     """Examples with one of n_classes classes each, as chains of length one with loss 0 or 1.
 
-    starts: int64 [n + 1], first feature of each example. rows: [F], features, below n_rows; values: [F].
-    classes: [n]. w begins with n_classes² transition weights, which are never used, followed by n_classes per row.
+    Args:
+        starts: int64 [n + 1], first feature of each example.
+        rows: [F], features, below n_rows.
+        values: [F].
+        classes: [n]. w begins with n_classes² transition weights, which are never used, followed by n_classes per row.
 
     Raises:
         ValueError: a value is not finite, a row or a class is out of range, or lengths disagree.

@@ -20,8 +20,9 @@ MIN_PIECE = 100
 class Segmentation:
     """The kind of examples that Docs are divided into.
 
-    of_tokens: each token with a gold label is an example. Otherwise, long Docs are cut into pieces where `outside` is
-    the gold label on either side, anywhere if it is None; or not at all, if they are `whole`.
+    Attributes:
+        of_tokens: each token with a gold label is an example. Otherwise, long Docs are cut into pieces where `outside`
+            is the gold label on either side, anywhere if it is None; or not at all, if they are `whole`.
     """
 
     of_tokens: bool = False
@@ -37,8 +38,10 @@ class Segmentation:
         """The first tokens of all pieces but the first ones of Docs, int64, ascending; each piece is as short as it may
         be.
 
-        starts: int64 [n + 1], the first token of each Doc, and T. labels: int32 [T], complete gold labels. wrong: runs
-        of labels that each Doc does not have; they stay in one piece.
+        Args:
+            starts: int64 [n + 1], the first token of each Doc, and T.
+            labels: int32 [T], complete gold labels.
+            wrong: runs of labels that each Doc does not have; they stay in one piece.
         """
         long = np.flatnonzero(np.diff(starts) >= 2 * MIN_PIECE)
         if self.whole or not len(long):
@@ -62,7 +65,8 @@ WHOLE_DOCS = Segmentation(whole=True)
 def runs_of_pieces(wrong: Sequence[Runs], starts: np.ndarray, pieces: np.ndarray) -> Sequence[Runs]:
     """The runs of labels of each piece, from those of Docs; none is cut.
 
-    starts, pieces: int64, the first token of each Doc and of each piece, and T.
+    Args:
+        starts, pieces: int64, the first token of each Doc and of each piece, and T.
     """
     if len(pieces) == len(starts):
         return wrong

@@ -28,8 +28,12 @@ from .weights import ChainWeights
 class ChainPredictor:
     """A `Predictor`: the best label sequence of each Doc.
 
-    extractor: templates and reader. space: labels and constraints. weights: to predict with. vocab: the component's.
-    first_pass: with its weights, if there is one.
+    Args:
+        extractor: templates and reader.
+        space: labels and constraints.
+        weights: to predict with.
+        vocab: the component's.
+        first_pass: with its weights, if there is one.
     """
 
     def __init__(

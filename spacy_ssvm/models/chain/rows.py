@@ -19,7 +19,10 @@ other rows have fewer numbers than full ones."""
 class SparseRows(NamedTuple):
     """The weights of R feature rows that are not zero.
 
-    starts: int64 [R + 1], the first one of each row. labels: int32 [N], ascending within a row. values: float32 [N].
+    Attributes:
+        starts: int64 [R + 1], the first one of each row.
+        labels: int32 [N], ascending within a row.
+        values: float32 [N].
     """
 
     starts: np.ndarray
@@ -71,8 +74,10 @@ def dense(rows: SparseRows, n_labels: int) -> np.ndarray:
 class FixedRows(NamedTuple):
     """The weights of R feature rows and L labels.
 
-    starts: int64 [R + 1], where each row begins. entries: float32. A full row has its L weights. Any other row has the
-    label and the value of each weight that is not zero, in turn. What is read together lies together.
+    Attributes:
+        starts: int64 [R + 1], where each row begins.
+        entries: float32. A full row has its L weights. Any other row has the label and the value of each weight that is
+            not zero, in turn. What is read together lies together.
     """
 
     starts: Int64Array

@@ -141,7 +141,8 @@ def decode_sequences(
 ) -> np.ndarray:
     """argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y) of the examples, int64, of all by default: int32 [T].
 
-    weights: float64, as the layout numbers them. Tokens of other examples get 0.
+    Args:
+        weights: float64, as the layout numbers them. Tokens of other examples get 0.
     """
     labels = np.zeros(len(chains.kinds), np.int32)
     if examples is None:

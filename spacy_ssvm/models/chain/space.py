@@ -13,8 +13,9 @@ from ...structures.chain.constraints import Constraints, unconstrained, with_fix
 class ChainGold(NamedTuple):
     """The gold annotation of the T tokens of a Doc.
 
-    labels: the weight label of each token, None where it is unknown. forbidden: runs that are known to be wrong, each
-    the number of a token and the weight labels from there on.
+    Attributes:
+        labels: the weight label of each token, None where it is unknown.
+        forbidden: runs that are known to be wrong, each the number of a token and the weight labels from there on.
     """
 
     labels: Sequence[str | None]
@@ -49,7 +50,8 @@ class TokenKinds:
         """The kinds in training, int32 [T]: existing annotation constrains tokens without a gold label, and gold goes
         before it.
 
-        gold: int32 [T], gold labels, -1 where unknown.
+        Args:
+            gold: int32 [T], gold labels, -1 where unknown.
         """
         return np.zeros(len(values), np.int32)
 
@@ -77,11 +79,15 @@ class LabelRules(Protocol):
 class ChainSpace:
     """A component's labels as those of a chain.
 
-    name: of the component, for messages. owners: for each weight label, in order, the component's label that it belongs
-    to, or None. kinds: of tokens. label_costs: the component's label, or a weight label that has none → the cost of a
-    wrong label where it is the gold one; 1 for others. of_tokens: whether each token with a gold label is an example, a
-    chain of its own; otherwise each Doc is one. patterns: rules that limit predictions. unlearnt: labels of the
-    component that are predicted only where nothing else is possible.
+    Attributes:
+        name: of the component, for messages.
+        owners: for each weight label, in order, the component's label that it belongs to, or None.
+        kinds: of tokens.
+        label_costs: the component's label, or a weight label that has none → the cost of a wrong label where it is the
+            gold one; 1 for others.
+        of_tokens: whether each token with a gold label is an example, a chain of its own; otherwise each Doc is one.
+        patterns: rules that limit predictions.
+        unlearnt: labels of the component that are predicted only where nothing else is possible.
     """
 
     structure: ClassVar[str] = "ssvm_chain"

@@ -12,10 +12,12 @@ from .weights import ChainWeights
 class StartWeights(NamedTuple):
     """The weights from which training starts, as far as a data set needs them.
 
-    seen: as in `ChainWeights`, of the rows that the data set's table has from the start; None if unknown. is_new: bool
-    [L], the labels that corrections are to learn. is_unused: bool [L], these and other labels without any weight.
-    weights: given if the table has no rows at the start and gets only those of its Docs; the weights of all other rows
-    stay as they are here.
+    Attributes:
+        seen: as in `ChainWeights`, of the rows that the data set's table has from the start; None if unknown.
+        is_new: bool [L], the labels that corrections are to learn.
+        is_unused: bool [L], these and other labels without any weight.
+        weights: given if the table has no rows at the start and gets only those of its Docs; the weights of all other
+            rows stay as they are here.
     """
 
     seen: np.ndarray | None

@@ -27,7 +27,10 @@ class SharedScores(NamedTuple):
     Token t adds vectors[entries[t + offsets[g]], g] for each of G offsets; entry 0 is for positions outside the
     sequence.
 
-    entries: int64 [T], the entry of each token's type, from 1. offsets: int64 [G]. vectors: float64 [V, G, L].
+    Attributes:
+        entries: int64 [T], the entry of each token's type, from 1.
+        offsets: int64 [G].
+        vectors: float64 [V, G, L].
     """
 
     entries: np.ndarray
@@ -74,8 +77,12 @@ class TypeSums:
 
     They are stored for as long as the reader knows the types.
 
-    reader: of columns. groups: templates over these columns. table: of their features. weights: of its rows.
-    constraints: of the labels.
+    Args:
+        reader: of columns.
+        groups: templates over these columns.
+        table: of their features.
+        weights: of its rows.
+        constraints: of the labels.
     """
 
     def __init__(

@@ -67,12 +67,16 @@ FIRST_PASS_TYPES = {FIRST_PASS + name: types for name, types in _TYPES.items()}
 class ChainWeights(NamedTuple):
     """The weights to predict with, of R feature rows and L labels.
 
-    keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from 1.
-    transitions: float32 [L, L], of the steps from label i to label j. rows: the label weights of each row.
-    hash_bits: 0 for an exact index.
-    seen: uint8 [R], log₂(1 + n), rounded, of how often the feature of each row was seen in training; None if unknown.
-    names: of the feature of each row, empty if it is unknown; None if names are not saved.
-    first_pass: of a chain with labels of its own and without hash_bits, seen and names; None if there is none.
+    Attributes:
+        keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from
+            1.
+        transitions: float32 [L, L], of the steps from label i to label j.
+        rows: the label weights of each row.
+        hash_bits: 0 for an exact index.
+        seen: uint8 [R], log₂(1 + n), rounded, of how often the feature of each row was seen in training; None if
+            unknown.
+        names: of the feature of each row, empty if it is unknown; None if names are not saved.
+        first_pass: of a chain with labels of its own and without hash_bits, seen and names; None if there is none.
     """
 
     keys: np.ndarray
@@ -101,8 +105,11 @@ def in_use(
 ) -> ChainWeights:
     """The non-zero ones of R feature rows.
 
-    indices: int64, ascending, and values: float64, the weights that are not zero among L·L + R·L as `Chains` lays them
-    out. keys: uint64 [R], in any order. seen: uint8 [R] or None.
+    Args:
+        indices: int64, ascending, and values: float64, the weights that are not zero among L·L + R·L as `Chains` lays
+            them out.
+        keys: uint64 [R], in any order.
+        seen: uint8 [R] or None.
     """
     begin = n_labels * n_labels
     n_transitions = int(np.searchsorted(indices, begin))
@@ -129,8 +136,10 @@ def store(
 ) -> None:
     """Put the weights into the model as sparse rows; rows without a weight are left out, except frequent ones.
 
-    labels: L names; the digest covers them too, and what the features are made of. packing: of the rows; transitions
-    are always exact. saved: from what training has started.
+    Args:
+        labels: L names; the digest covers them too, and what the features are made of.
+        packing: of the rows; transitions are always exact.
+        saved: from what training has started.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.
@@ -224,7 +233,8 @@ def _packed(
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """The arrays of transitions and rows, and the rows that have a weight in one of the layers, or stay without, int64.
 
-    stays: bool [R].
+    Args:
+        stays: bool [R].
     """
     require_savable(transitions)
     n_labels = len(transitions)

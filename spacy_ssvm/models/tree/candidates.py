@@ -36,9 +36,12 @@ MIN_GRADIENT = 1e-3
 class Ranking(NamedTuple):
     """Training data of the first pass: n sentences of T tokens, each with its gold head among all near candidates.
 
-    columns: attribute keys of the tokens. program: compiled templates, whose features are hashed to 2^bits weights.
-    candidate_starts: int64 [T + 1]; candidates: int32 [A], the heads that a token may have, ascending.
-    gold: int32 [T]; the only candidate of tokens without a gold head.
+    Attributes:
+        columns: attribute keys of the tokens.
+        program: compiled templates, whose features are hashed to 2^bits weights.
+        candidate_starts: int64 [T + 1].
+        candidates: int32 [A], the heads that a token may have, ascending.
+        gold: int32 [T]; the only candidate of tokens without a gold head.
     """
 
     columns: Columns
@@ -124,7 +127,8 @@ def _adagrad_pass(data, examples, weights, squares, rate, indices, values):
 def maximum_likelihood(data: Ranking, epochs: int, rate: float, seed: int) -> np.ndarray:
     """Weights of the first pass, float64 [2^bits], by `epochs` passes of AdaGrad (Duchi et al. 2011) in random order.
 
-    rate: AdaGrad's learning rate.
+    Args:
+        rate: AdaGrad's learning rate.
     """
     weights, squares = np.zeros(1 << data.bits), np.zeros(1 << data.bits)
     room, rng = max_ranking_entries(data), np.random.default_rng(seed)
@@ -188,9 +192,13 @@ def near_candidates(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The candidates without a first pass: the nearest heads, `max_heads` of each token on average, and the root.
 
-    starts: int64 [n + 1], of sentences. needed: int32 [T], a head that is a candidate in any case, or UNKNOWN.
-    alone: bool [T], tokens whose only candidate is the token before; none by default.
-    Returns candidate starts int64 [T + 1] and candidates int32.
+    Args:
+        starts: int64 [n + 1], of sentences.
+        needed: int32 [T], a head that is a candidate in any case, or UNKNOWN.
+        alone: bool [T], tokens whose only candidate is the token before; none by default.
+
+    Returns:
+        Candidate starts int64 [T + 1] and candidates int32.
     """
     alone = np.zeros(len(needed), np.bool_) if alone is None else alone
     candidate_starts = np.zeros(len(needed) + 1, np.int64)
@@ -217,7 +225,8 @@ def _score_heads(read, by_head, m, bits, weights, relations, hashed, scores):
 
     The templates' loops are inside out, compared with `score_features`: a template at a time, for all heads.
 
-    relations: uint64 [3, n + 1], hashed: int64 [n + 1], scratch.
+    Args:
+        relations: uint64 [3, n + 1], hashed: int64 [n + 1], scratch.
     """
     keys, values = by_head
     n_heads, steps, first = len(scores), weights.steps, read.starts[ARCS, 0]
@@ -257,7 +266,9 @@ def _add_between(read, following, m, bits, weights, relations, distinct, scores)
 
     On either side of m, an arc has the keys between its ends that the next shorter arc has, and at most one more.
 
-    following: of `_next_nodes`. distinct: uint64 [n + 1], scratch.
+    Args:
+        following: of `_next_nodes`.
+        distinct: uint64 [n + 1], scratch.
     """
     n_heads, steps = len(scores), weights.steps
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
@@ -333,9 +344,13 @@ def prune(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The candidates by a first pass: the `max_heads` best heads of each token, none more than `margin` below the best.
 
-    columns: of T tokens. program, bits, weights: templates and weights of the first pass, in steps, all of arcs.
-    needed: int32 [T], a head that is kept in any case, or UNKNOWN. The token before is always kept.
-    Returns candidate starts int64 [T + 1] and candidates int32, ascending for each token.
+    Args:
+        columns: of T tokens.
+        program, bits, weights: templates and weights of the first pass, in steps, all of arcs.
+        needed: int32 [T], a head that is kept in any case, or UNKNOWN. The token before is always kept.
+
+    Returns:
+        Candidate starts int64 [T + 1] and candidates int32, ascending for each token.
     """
     n_tokens = int(columns.starts[-1])
     candidate_starts = np.zeros(n_tokens + 1, np.int64)
@@ -358,10 +373,12 @@ SIZES = (0, 1 << BITS)
 class ArcFirstPass:
     """The first pass: it keeps the most probable heads of each token.
 
-    program: its templates. weights: float32, as many as `SIZES` allows; if empty, the nearest heads are kept.
-    max_heads: the largest number of heads per token. max_any_heads: the same whatever the settings are; without
-    weights, on average in a sentence. margin: how far below that of the best head the log-probability of
-    a head may be.
+    Attributes:
+        program: its templates.
+        weights: float32, as many as `SIZES` allows; if empty, the nearest heads are kept.
+        max_heads: the largest number of heads per token.
+        max_any_heads: the same whatever the settings are; without weights, on average in a sentence.
+        margin: how far below that of the best head the log-probability of a head may be.
     """
 
     program: ArcProgram
@@ -382,8 +399,10 @@ class ArcFirstPass:
     def candidates(self, columns: Columns, needed: np.ndarray, slack: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Candidate starts int64 [T + 1] and candidates int32.
 
-        needed: int32 [T], heads that are kept in any case, -1 for none. The token before is also kept in any case, so
-        that every token can be reached from the root. slack: added to the margin.
+        Args:
+            needed: int32 [T], heads that are kept in any case, -1 for none. The token before is also kept in any case,
+                so that every token can be reached from the root.
+            slack: added to the margin.
         """
         if not len(self.weights):
             return near_candidates(columns.starts, needed, self.max_any_heads)

@@ -77,10 +77,13 @@ def project(trees: Trees, heads: np.ndarray, labels: np.ndarray) -> int:
 
     The nearest one changes the fewest heads, and then loses the fewest labels of tokens without an annotated head.
 
-    trees: the candidates, which must include annotated heads; its gold trees are set to possible ones.
-    heads, labels: int32 [T], UNKNOWN where unknown, without cycles. They are changed in place; labels also where they
-    contradict their head: arcs from the root, and no others, have ROOT_LABEL.
-    Returns the number of examples in which a head has changed.
+    Args:
+        trees: the candidates, which must include annotated heads; its gold trees are set to possible ones.
+        heads, labels: int32 [T], UNKNOWN where unknown, without cycles. They are changed in place; labels also where
+            they contradict their head: arcs from the root, and no others, have ROOT_LABEL.
+
+    Returns:
+        The number of examples in which a head has changed.
     """
     changed = np.zeros(len(trees.columns.starts) - 1, np.bool_)
     # Pairs of arcs have no scores here, so that a first-order decoder suffices.

@@ -30,9 +30,11 @@ STRUCTURES = {
 class Shape(NamedTuple):
     """The sizes of the weight vector, and the kind of trees.
 
-    n_labels: L. arc_bits, label_bits: bits of the hashed indices. structure: one of the five in
-    `structures.tree.parts`.
-    multi_root: whether a sentence may have several roots.
+    Attributes:
+        n_labels: L.
+        arc_bits, label_bits: bits of the hashed indices.
+        structure: one of the five in `structures.tree.parts`.
+        multi_root: whether a sentence may have several roots.
     """
 
     n_labels: int
@@ -48,12 +50,16 @@ class Trees(NamedTuple):
     The weight vector has 2^arc_bits weights of arcs and pairs of arcs, then a block of L weights for each of
     2^label_bits hashed label features.
 
-    columns: attribute keys of the tokens, and perhaps room for more. program: compiled templates.
-    candidate_starts: int64 [T + 1]; candidates: int32 [A], the heads that a token may have, ascending, 0 for the root.
-    gold: int32 [T], gold heads, a tree of the structure; gold_labels: int32 [T].
-    head_costs, label_costs: float64 [T], the losses of a wrong head and of a wrong label at each token; 0 where gold is
-    unknown.
-    decoder: that of the structure. Kernels call it by its address, so that only the decoder in use is compiled.
+    Attributes:
+        columns: attribute keys of the tokens, and perhaps room for more.
+        program: compiled templates.
+        candidate_starts: int64 [T + 1].
+        candidates: int32 [A], the heads that a token may have, ascending, 0 for the root.
+        gold: int32 [T], gold heads, a tree of the structure.
+        gold_labels: int32 [T].
+        head_costs, label_costs: float64 [T], the losses of a wrong head and of a wrong label at each token; 0 where
+            gold is unknown.
+        decoder: that of the structure. Kernels call it by its address, so that only the decoder in use is compiled.
     """
 
     columns: Columns
@@ -99,8 +105,10 @@ class WeightVector(NamedTuple):
     As both have one type, kernels are compiled once for learning and prediction; only code that adds up weights has to
     distinguish them.
 
-    double: float64 [d]. steps: int8 [d], in units of arc_step for arcs and pairs of arcs, and of label_step for labels.
-    Sums of steps are exact, in any order and on any processor.
+    Attributes:
+        double: float64 [d].
+        steps: int8 [d], in units of arc_step for arcs and pairs of arcs, and of label_step for labels. Sums of steps
+            are exact, in any order and on any processor.
     """
 
     double: Float64Array

@@ -28,8 +28,11 @@ from .oracles import count_features, extent, tree_problem
 class EncodedTrees:
     """A batch of n Docs with T tokens in S sentences, as read by the component.
 
-    docs: int64 [n + 1], first sentence of each Doc. columns: attribute keys of the sentences.
-    heads, labels: int32 [T], gold, UNKNOWN where unknown; a head is a position in the sentence from 1, 0 for the root.
+    Args:
+        docs: int64 [n + 1], first sentence of each Doc.
+        columns: attribute keys of the sentences.
+        heads, labels: int32 [T], gold, UNKNOWN where unknown; a head is a position in the sentence from 1, 0 for the
+            root.
     """
 
     def __init__(self, docs: np.ndarray, columns: Columns, heads: np.ndarray, labels: np.ndarray) -> None:
@@ -80,8 +83,11 @@ LEVELS = Levels("columns", ("gold", "gold_labels", "head_costs", "label_costs"),
 class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     """Sentences with their candidate arcs and gold trees.
 
-    program: compiled templates. first_pass: selects the candidates. shape: that of the trees.
-    seen: of earlier Docs, as in `TreeWeights`, unpacked; None if unknown.
+    Args:
+        program: compiled templates.
+        first_pass: selects the candidates.
+        shape: that of the trees.
+        seen: of earlier Docs, as in `TreeWeights`, unpacked; None if unknown.
     """
 
     def __init__(
@@ -223,7 +229,8 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
 def cut(columns: Columns, bounds: Sequence[np.ndarray]) -> tuple[Columns, np.ndarray]:
     """Split the columns of Docs into sentences. Returns the columns, and each Doc's first sentence, int64 [n + 1].
 
-    bounds: for each Doc, the first token of each of its sentences, and its length.
+    Args:
+        bounds: for each Doc, the first token of each of its sentences, and its length.
     """
     starts = [doc_extent[:-1] + first for doc_extent, first in zip(bounds, columns.starts)]
     first_sentences = np.cumsum([0, *map(len, starts)])

@@ -48,8 +48,11 @@ _BETWEEN = (ARCS_BETWEEN, LABELS_BETWEEN)
 class Fired(NamedTuple):
     """A feature that fires.
 
-    template: its number in the order of the program. between: the node between head and modifier whose key it has read,
-    or 0. distance: the bin of the arc's length, as by `distance_bin`. added: what the feature adds to the score.
+    Attributes:
+        template: its number in the order of the program.
+        between: the node between head and modifier whose key it has read, or 0.
+        distance: the bin of the arc's length, as by `distance_bin`.
+        added: what the feature adds to the score.
     """
 
     template: int
@@ -61,8 +64,12 @@ class Fired(NamedTuple):
 class TreeFeatures:
     """Implements `models.named_parts.FactorFeatures` for one sentence of a Doc.
 
-    trees: the sentences of the Doc; sentence: the number of this one. weights: to predict with. source: that of
-    the Doc. names: names of arcs, for texts.
+    Args:
+        trees: the sentences of the Doc.
+        sentence: the number of this one.
+        weights: to predict with.
+        source: that of the Doc.
+        names: names of arcs, for texts.
     """
 
     def __init__(
@@ -153,7 +160,9 @@ def _places_between(read: Sentence, kind: np.integer, factor: TreeFactor) -> lis
 class ArcNames(NamedTuple):
     """Implements `models.named_parts.PartNames`.
 
-    labels: of the weights. unnamed: the label of arcs where no label but the root's has been learnt.
+    Attributes:
+        labels: of the weights.
+        unnamed: the label of arcs where no label but the root's has been learnt.
     """
 
     labels: Sequence[str]

@@ -217,8 +217,12 @@ def max_oracle(data, example, weights, loss_scale, indices, values):
 def kbest_oracle(data, example, weights, loss_scale, k, starts, losses, indices, values):
     """The planes of the k labelled trees of largest wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first.
 
-    data: `DecodedTrees`. Plane j is written to starts[j] … starts[j + 1] − 1 of indices and values, in pairs that may
-    repeat, its unscaled loss to losses[j]. Returns the number of trees, at most k.
+    Args:
+        data: `DecodedTrees`. Plane j is written to starts[j] … starts[j + 1] − 1 of indices and values, in pairs that
+            may repeat, its unscaled loss to losses[j].
+
+    Returns:
+        The number of trees, at most k.
     """
     trees = data.trees
     read = read_sentence(trees.columns, trees.program, example)
@@ -254,7 +258,9 @@ scores of two trees with a few different arcs by some hundredths."""
 def tree_problem(trees: Trees, rates: Rates | None = None, known: Extent | None = None) -> Problem:
     """The problem of sentences with trees; it offers marginals and the k best where only single arcs are scored.
 
-    rates: see `Corrections`. known: `extent` of the trees, if they have been found.
+    Args:
+        rates: see `Corrections`.
+        known: `extent` of the trees, if they have been found.
     """
     known = extent(trees) if known is None else known
     first_order = trees.shape.structure in (PROJECTIVE, SPANNING)

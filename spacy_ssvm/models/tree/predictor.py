@@ -30,8 +30,13 @@ from .weights import TreeWeights
 class TreePredictor:
     """A `Predictor`: for each Doc, the head of each token, int64 [tokens], as a token of the Doc, and its label, int32.
 
-    extractor: templates and reader. space: splits Docs into sentences and limits their trees. shape: that of the trees.
-    first_pass: selects the candidates. weights: to predict with. vocab: the component's.
+    Args:
+        extractor: templates and reader.
+        space: splits Docs into sentences and limits their trees.
+        shape: that of the trees.
+        first_pass: selects the candidates.
+        weights: to predict with.
+        vocab: the component's.
     """
 
     def __init__(

@@ -42,7 +42,10 @@ CACHE_LINE = 64
 class FeatureBuffer(NamedTuple):
     """Scratch for the features of CHUNK arcs.
 
-    indices: int64. values: float64, empty where all are 1. ends: int64 [CHUNK], end positions.
+    Attributes:
+        indices: int64.
+        values: float64, empty where all are 1.
+        ends: int64 [CHUNK], end positions.
     """
 
     indices: np.ndarray

@@ -14,9 +14,11 @@ from ..protocol import OutputSpace
 class TreeGold(NamedTuple):
     """The gold annotation of the T tokens of a predicted Doc.
 
-    sentences: int64 [S + 1], first token of each sentence, or of each part of a long one. heads: int32 [T], a token's
-    head as its place in the sentence from 1, 0 for the root, UNKNOWN where unknown. labels: None where unknown.
-    flaws: tokens, int64, ascending, by what is wrong with them; see `pipeline.gold_trees`.
+    Attributes:
+        sentences: int64 [S + 1], first token of each sentence, or of each part of a long one.
+        heads: int32 [T], a token's head as its place in the sentence from 1, 0 for the root, UNKNOWN where unknown.
+        labels: None where unknown.
+        flaws: tokens, int64, ascending, by what is wrong with them; see `pipeline.gold_trees`.
     """
 
     sentences: np.ndarray
@@ -34,8 +36,9 @@ class TreeSpace(OutputSpace, Protocol):
     """Labels of arcs, and the sentences and limits of trees in Docs. The label 0 is that of all arcs from the root, and
     of no others.
 
-    unnamed: the label of arcs where no label but that of roots has been learnt. multi_root: whether a sentence may have
-    several roots.
+    Attributes:
+        unnamed: the label of arcs where no label but that of roots has been learnt.
+        multi_root: whether a sentence may have several roots.
     """
 
     @property
@@ -47,13 +50,16 @@ class TreeSpace(OutputSpace, Protocol):
     def sentences(self, docs: Sequence[Doc], starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
         """The first tokens of what is parsed together in Docs, and the number of tokens, int64 [S + 1].
 
-        starts: int64 [n + 1], of the Docs. sent_start: uint64 [T], spaCy's attribute SENT_START of their tokens.
+        Args:
+            starts: int64 [n + 1], of the Docs.
+            sent_start: uint64 [T], spaCy's attribute SENT_START of their tokens.
         """
 
     def limits(self, docs: Sequence[Doc], starts: np.ndarray) -> Limits | None:
         """The constraints on the trees of these Docs, from existing annotation and from patterns; None for none.
 
-        starts: int64 [S + 1], from `sentences`.
+        Args:
+            starts: int64 [S + 1], from `sentences`.
 
         Raises:
             Contradiction: a token is limited to a head in another sentence.

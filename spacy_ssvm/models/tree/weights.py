@@ -45,9 +45,11 @@ TYPES = {f"{prefix}{name}": types for prefix in PREFIXES for name, types in _VEC
 class TreeWeights(NamedTuple):
     """The weights to predict with, as `Trees` lays them out.
 
-    trees: of 2^arc_bits + 2^label_bits · L weights. first_pass: float32 [2^first_pass_bits], or empty: no pruning.
-    seen: as `pack_numbers` packs it, since only training reads it: uint8 [2^arc_bits + 2^label_bits], log₂(1 + n),
-    rounded, of how often each row was seen in the gold trees of training; None if unknown.
+    Attributes:
+        trees: of 2^arc_bits + 2^label_bits · L weights.
+        first_pass: float32 [2^first_pass_bits], or empty: no pruning.
+        seen: as `pack_numbers` packs it, since only training reads it: uint8 [2^arc_bits + 2^label_bits], log₂(1 + n),
+            rounded, of how often each row was seen in the gold trees of training; None if unknown.
     """
 
     trees: Masked
@@ -65,8 +67,11 @@ def store(
 ) -> None:
     """Store the weights in the model.
 
-    labels: L names, which the digest covers, too. packing: that of the trees' weights; those of the first pass, which
-    are few and decide which trees are possible, are rounded but not pruned. saved: from what training has started.
+    Args:
+        labels: L names, which the digest covers, too.
+        packing: that of the trees' weights; those of the first pass, which are few and decide which trees are possible,
+            are rounded but not pruned.
+        saved: from what training has started.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.
@@ -113,7 +118,9 @@ def _widened(indices: np.ndarray, n_arcs: int, n_before: int, n_after: int) -> n
 def load(model: Model, labels: Sequence[str], n_weights: int, first_pass_sizes: Collection[int]) -> TreeWeights:
     """Read the weights from the model, and check all shapes and indices.
 
-    n_weights: the required length of the trees' vector. first_pass_sizes: the possible lengths of the other one.
+    Args:
+        n_weights: the required length of the trees' vector.
+        first_pass_sizes: the possible lengths of the other one.
 
     Raises:
         DamagedModel: the digest does not match, or an array is of a wrong type, shape or range.
@@ -138,7 +145,9 @@ def _unpacked(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> Mas
 def widen(weights: TreeWeights, n_arcs: int, n_rows: int, n_labels: int) -> TreeWeights:
     """Weights with zeros for labels that have been appended, up to n_labels.
 
-    n_arcs: the number of weights before the blocks of labels. n_rows: the number of these blocks.
+    Args:
+        n_arcs: the number of weights before the blocks of labels.
+        n_rows: the number of these blocks.
     """
     if weights.trees.length == n_arcs + n_rows * n_labels:
         return weights

@@ -26,8 +26,10 @@ class Log(Generic[Key, Value]):
 class Growth(Generic[Key, Value]):
     """A mapping that never changes; `with_changes` makes another one.
 
-    first: what it holds before any change, None for unknown keys. n_first: for how many keys. log: of changes, all of
-    which this mapping sees; None for none.
+    Args:
+        first: what it holds before any change, None for unknown keys.
+        n_first: for how many keys.
+        log: of changes, all of which this mapping sees; None for none.
     """
 
     def __init__(self, first: Callable[[Key], Value | None], n_first: int, log: Log[Key, Value] | None = None) -> None:

@@ -17,8 +17,10 @@ SEVERAL = ""
 class KnownLemmas:
     """Lemmas with their forms, lower-cased. A value: `with_pairs` makes another one, which shares what it can.
 
-    first: the form of each lemma to begin with, or SEVERAL. growth: these, and what has changed since; without it,
-    nothing has. beginnings: those of all lemmas; without any, they are computed when they are needed.
+    Args:
+        first: the form of each lemma to begin with, or SEVERAL.
+        growth: these, and what has changed since; without it, nothing has.
+        beginnings: those of all lemmas; without any, they are computed when they are needed.
     """
 
     def __init__(
@@ -106,7 +108,8 @@ def _beginnings(lemma: str) -> list[str]:
 class Endings:
     """Scripts by what they have in common: all but the letters that they put at the end.
 
-    scripts: those of the labels, by number; scripts for single forms are left out.
+    Args:
+        scripts: those of the labels, by number; scripts for single forms are left out.
     """
 
     def __init__(self, scripts: Sequence[object]) -> None:

@@ -79,9 +79,11 @@ def known_entries(entries: Iterable[tuple[str, str, str]]) -> dict[int, set[str]
 class LemmaLexicon:
     """Scripts by keys, as `keys_of` makes them. A value: `with_known` makes another lexicon, which shares what it can.
 
-    first: the contents of a file. read: the places in READ of attributes that words had when they were noted; others
-    are not read. growth: the contents, and what has changed since; without it, nothing has. packed: text for a file;
-    None if it is made when it is needed.
+    Args:
+        first: the contents of a file.
+        read: the places in READ of attributes that words had when they were noted; others are not read.
+        growth: the contents, and what has changed since; without it, nothing has.
+        packed: text for a file; None if it is made when it is needed.
     """
 
     def __init__(

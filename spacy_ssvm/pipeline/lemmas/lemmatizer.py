@@ -67,10 +67,14 @@ NO_LEMMA = "_"
 class LemmatizerCodec(ChainCodec):
     """A lemma for each token; labels are edit scripts, see `edit_scripts`.
 
-    backoff: the attribute that is the lemma of a token to which no script applies, "orth", "lower" or "norm"; None for
-    no lemma. min_tree_freq: how often a script must occur among the examples to become a label. overwrite: whether
-    existing lemmas are overwritten. lexicon: what is known of words; it limits their scripts in prediction, not in
-    training, where all words are known. lemmas: those of the examples, for features.
+    Attributes:
+        backoff: the attribute that is the lemma of a token to which no script applies, "orth", "lower" or "norm"; None
+            for no lemma.
+        min_tree_freq: how often a script must occur among the examples to become a label.
+        overwrite: whether existing lemmas are overwritten.
+        lexicon: what is known of words; it limits their scripts in prediction, not in training, where all words are
+            known.
+        lemmas: those of the examples, for features.
 
     Raises:
         ValueError: an unknown attribute, a frequency that is no whole number of at least 1, or a label cost that is not
@@ -239,8 +243,9 @@ class SsvmLemmatizer(ChainComponent):
     ) -> None:
         """Learn from examples, as in `SsvmPipe.initialize`.
 
-        lexicon: the form, coarse tag and lemma of each word; the tag may be empty. The lexicon is saved with the
-        component.
+        Args:
+            lexicon: the form, coarse tag and lemma of each word; the tag may be empty. The lexicon is saved with the
+                component.
         """
         if isinstance(labels, Mapping) and "trees" in labels:
             raise ValueError(
@@ -260,7 +265,8 @@ class SsvmLemmatizer(ChainComponent):
         """The score of each (token, lemma) of a Doc, a probability or, without `has_probabilities`, a margin; the best
         one if several scripts make the lemma.
 
-        docs, min_score: as for `SsvmTagger.scored_tags`.
+        Args:
+            docs, min_score: as for `SsvmTagger.scored_tags`.
 
         Raises:
             TypeError: `docs` are no Docs.

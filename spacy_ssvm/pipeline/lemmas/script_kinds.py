@@ -26,8 +26,11 @@ CODECS = 16
 class ScriptKinds(TokenKinds):
     """The kinds of tokens of a lemmatizer with these labels, which are edit scripts.
 
-    lexicon: what is known of words, which limits their scripts in prediction, not in training, where all words are
-    known. lemmas: those of the examples, for features. overwrite: existing lemmas are no limits.
+    Args:
+        lexicon: what is known of words, which limits their scripts in prediction, not in training, where all words are
+            known.
+        lemmas: those of the examples, for features.
+        overwrite: existing lemmas are no limits.
     """
 
     attributes = READ

@@ -17,9 +17,11 @@ MIN_SHARE = 0.01
 class WordSurvey(Survey):
     """A survey that notes words, too.
 
-    scripts: how often each word has each script; a word is its values of `lemma_lexicon.READ`. pairs: of form and
-    lemma. read: the places in READ of attributes that words have. min_count: how often a script must occur to be
-    learnt, unless it is one of corrections.
+    Attributes:
+        scripts: how often each word has each script; a word is its values of `lemma_lexicon.READ`.
+        pairs: of form and lemma.
+        read: the places in READ of attributes that words have.
+        min_count: how often a script must occur to be learnt, unless it is one of corrections.
     """
 
     scripts: dict[tuple[int, ...], Counter[str]] = field(default_factory=dict)

@@ -19,8 +19,10 @@ class Attributes(NamedTuple):
     The score of a label at a token is that of its own weights plus those of its attributes' weights. So what is learnt
     of one label holds for others, too. Labels whose attributes begin alike share nodes of a tree, and partial sums.
 
-    nodes: int32 [L], the last node of each label, -1 for one without attributes; empty if no label has any. parents:
-    int32 [N], the node before each node, a lower one, or -1. labels: int32 [N], the attribute of each node.
+    Attributes:
+        nodes: int32 [L], the last node of each label, -1 for one without attributes; empty if no label has any.
+        parents: int32 [N], the node before each node, a lower one, or -1.
+        labels: int32 [N], the attribute of each node.
     """
 
     nodes: Int32Array
@@ -35,11 +37,12 @@ NO_ATTRIBUTES = Attributes(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zero
 class Constraints(NamedTuple):
     """Scores of labels and transitions: 0 where they are allowed, FORBIDDEN where they are ruled out.
 
-    start: float64 [L], for the first token of a sequence.
-    end: float64 [L], for its last token.
-    transition: float64 [L, L], from label i to label j.
-    token: float64 [K, L], one row for each kind of token; tokens refer to kinds by row number.
-    attributes: of the labels.
+    Attributes:
+        start: float64 [L], for the first token of a sequence.
+        end: float64 [L], for its last token.
+        transition: float64 [L, L], from label i to label j.
+        token: float64 [K, L], one row for each kind of token; tokens refer to kinds by row number.
+        attributes: of the labels.
     """
 
     start: Float64Array
@@ -57,7 +60,8 @@ def unconstrained(n_labels: int) -> Constraints:
 def with_attributes(constraints: Constraints, attributes: Sequence[Sequence[int]]) -> Constraints:
     """Constraints where labels have these attributes, which no token can have.
 
-    attributes: for each of the L labels, the labels that are its attributes.
+    Args:
+        attributes: for each of the L labels, the labels that are its attributes.
     """
     counts = Counter(chain.from_iterable(attributes))
     numbers: dict[tuple[int, int], int] = {}
@@ -148,8 +152,13 @@ def limited(
 ) -> tuple[Constraints, np.ndarray]:
     """Limit the labels of single tokens, by a further kind of token for each resulting set of labels.
 
-    kinds: int32 [T], rows of `constraints.token`. tokens: int64 [M], each at most once. allowed: bool [M, L]. Labels
-    that the tokens' own kinds rule out remain ruled out. Returns the constraints and the new kinds, int32 [T].
+    Args:
+        kinds: int32 [T], rows of `constraints.token`.
+        tokens: int64 [M], each at most once.
+        allowed: bool [M, L]. Labels that the tokens' own kinds rule out remain ruled out.
+
+    Returns:
+        The constraints and the new kinds, int32 [T].
     """
     left = allowed & (constraints.token[kinds[tokens]] > FORBIDDEN / 2)
     sets, numbers = np.unique(left, axis=0, return_inverse=True)
@@ -170,8 +179,10 @@ def without(constraints: Constraints, labels: np.ndarray) -> Constraints:
 def broken(constraints: Constraints, kinds: np.ndarray, starts: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Whether each token has a label that is ruled out, either by itself or after the label before, bool [T].
 
-    kinds, labels: int32 [T]. starts: int64 [n + 1], first token of each sequence. A decoded sequence breaks a
-    constraint only if every sequence breaks one.
+    Args:
+        kinds, labels: int32 [T].
+        starts: int64 [n + 1], first token of each sequence. A decoded sequence breaks a constraint only if every
+            sequence breaks one.
     """
     is_broken = constraints.token[kinds, labels] != 0
     is_filled = starts[:-1] < starts[1:]

@@ -17,9 +17,11 @@ from .. import FAINT, FORBIDDEN
 class Factors(NamedTuple):
     """exp(β · score) of what does not depend on tokens, relative to the largest; 0 for what is ruled out.
 
-    steps: float64 [L, L], from the row's label to the column's label. reverse: the same transposed. start, end: float64
-    [L], at the first and the last token. largest, largest_ends: β times the largest score of a step, and of a start and
-    an end together.
+    Attributes:
+        steps: float64 [L, L], from the row's label to the column's label.
+        reverse: the same transposed.
+        start, end: float64 [L], at the first and the last token.
+        largest, largest_ends: β times the largest score of a step, and of a start and an end together.
     """
 
     steps: Float64Array2d
@@ -77,9 +79,12 @@ def _multiply(vector, matrix, product):
 def sum_products(scores, factors, beta, tokens, before, after):
     """Fill in three arrays, float64 [T, L], that give probabilities as products.
 
-    scores: float64 [T, L], of tokens. tokens: exp(β · score), scaled at each token. before: sums over the beginnings
-    that end at a label, its own factor included, the largest of each token 1. after: sums over the continuations of a
-    label, its own factor excluded. P(a run of labels) = before · Π (step · token) · after.
+    Args:
+        scores: float64 [T, L], of tokens.
+        tokens: exp(β · score), scaled at each token.
+        before: sums over the beginnings that end at a label, its own factor included, the largest of each token 1.
+        after: sums over the continuations of a label, its own factor excluded. P(a run of labels) = before · Π (step ·
+            token) · after.
 
     Returns the log-partition; nan where a product that counts might underflow: the arrays are then of no use.
     """
@@ -143,7 +148,12 @@ def _log_sum(logs, scores):
 def sum_logs(scores, transitions, start, end, before, after):
     """The logarithms of the sums in `sum_products`, for scores of any size, which are those times β.
 
-    transitions: float64 [L, L], [0, L] for one token. start, end: float64 [L]. Returns the log-partition.
+    Args:
+        transitions: float64 [L, L], [0, L] for one token.
+        start, end: float64 [L].
+
+    Returns:
+        The log-partition.
     """
     length, n_labels = scores.shape
     if length == 0:
@@ -191,8 +201,10 @@ def normalised(before, after, in_logs):
 def marginals(scores, transitions, start, end, labels, counts):
     """Write the label marginals to labels [T, L] and add the expected transitions to counts [L, L].
 
-    scores: float64 [T, L], of tokens. transitions: float64 [L, L], [0, L] for one token, as counts. start, end: float64
-    [L], added at the first and the last token. All are β times the scores.
+    Args:
+        scores: float64 [T, L], of tokens.
+        transitions: float64 [L, L], [0, L] for one token, as counts.
+        start, end: float64 [L], added at the first and the last token. All are β times the scores.
 
     Returns the log-partition; some sequence must be possible.
     """

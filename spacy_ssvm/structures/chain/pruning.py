@@ -46,8 +46,10 @@ def bounds_of(transitions):
 class PrunedLabels(NamedTuple):
     """The labels that are left, from `prune_labels`: a chain over U labels.
 
-    labels: int32 [U], ascending, those left at any token. scores: float64 [T, U], of the tokens; FORBIDDEN for labels
-    that are left at other tokens only. number: int32 [L], of each label among the U, or -1.
+    Attributes:
+        labels: int32 [U], ascending, those left at any token.
+        scores: float64 [T, U], of the tokens; FORBIDDEN for labels that are left at other tokens only.
+        number: int32 [L], of each label among the U, or -1.
     """
 
     labels: Int32Array
@@ -107,7 +109,11 @@ def prune_labels(scores, kinds, allowed, start, end, bounds):
 def viterbi_pruned(left, transitions, start, end, path):
     """The best sequence of labels that are left, to path, int32 [T]; transitions: float64 [U, U], the scores of steps.
 
-    start, end: float64 [L]. Returns its score.
+    Args:
+        start, end: float64 [L].
+
+    Returns:
+        Its score.
     """
     n_left = len(left.labels)
     starts, ends = np.empty(n_left), np.empty(n_left)

@@ -67,7 +67,9 @@ PRECISION = 1e-12
 class TransitionScores:
     """The scores that do not depend on tokens; what is computed from them serves all sequences that share them.
 
-    transitions: float64 [L, L]. start, end: float64 [L].
+    Attributes:
+        transitions: float64 [L, L].
+        start, end: float64 [L].
     """
 
     transitions: np.ndarray
@@ -96,8 +98,9 @@ class ChainScores:
 
     Implements `structures.scored.Scored`, with `LabelSequence`, `Run` and `KnownLabels`.
 
-    tokens: float64 [T, L]. between: the other scores. In all of these, a score of FORBIDDEN / 2 or less rules out the
-    label or transition.
+    Attributes:
+        tokens: float64 [T, L].
+        between: the other scores. In all of these, a score of FORBIDDEN / 2 or less rules out the label or transition.
     """
 
     tokens: np.ndarray
@@ -243,9 +246,13 @@ class Lattice(NamedTuple):
 
     The value is the probability of these sequences or, `in_logs`, a sum: its logarithm, or the score of the best one.
 
-    tokens: float64 [T, L]. transitions: float64 [L, L]. before: float64 [T, L], of the beginnings that end at a label,
-    its own token included. after: float64 [T, L], of the continuations of a label, its own token excluded. total: of
-    all sequences. rounding: a bound of rounding errors in values; sums on the way may be larger than `total`.
+    Attributes:
+        tokens: float64 [T, L].
+        transitions: float64 [L, L].
+        before: float64 [T, L], of the beginnings that end at a label, its own token included.
+        after: float64 [T, L], of the continuations of a label, its own token excluded.
+        total: of all sequences.
+        rounding: a bound of rounding errors in values; sums on the way may be larger than `total`.
     """
 
     tokens: np.ndarray
@@ -285,9 +292,10 @@ class Probabilities(NamedTuple):
 class Margins(NamedTuple):
     """Differences of maxima; lattice: of maxima, with the scores themselves.
 
-    through: float64 [T, L], the best score with a label at a token minus the best score; −∞ if there is none, 0 where
-    the difference is below rounding: the best score added up in another order may be larger. others: float64 [T, L],
-    the largest value of `through` among the token's other labels; −∞ if none.
+    Attributes:
+        through: float64 [T, L], the best score with a label at a token minus the best score; −∞ if there is none, 0
+            where the difference is below rounding: the best score added up in another order may be larger.
+        others: float64 [T, L], the largest value of `through` among the token's other labels; −∞ if none.
     """
 
     lattice: Lattice

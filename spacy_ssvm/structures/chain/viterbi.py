@@ -11,8 +11,10 @@ from .. import FORBIDDEN
 class Steps(NamedTuple):
     """Transition scores in the forms that decoding reads, from `steps_of`.
 
-    scores: float64 [L, L], of each step (from, to). reverse: float64 [L, L], the same (to, from). reach: float64 [L],
-    the largest score of a step from each label.
+    Attributes:
+        scores: float64 [L, L], of each step (from, to).
+        reverse: float64 [L, L], the same (to, from).
+        reach: float64 [L], the largest score of a step from each label.
     """
 
     scores: Float64Array2d

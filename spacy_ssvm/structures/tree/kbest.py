@@ -15,7 +15,9 @@ from .spanning import maximum_spanning_tree
 def insert(branches, scores, size, score, tree, place, option):
     """Insert the branch (tree, place, option) if it is one of the k best. Returns the number of branches.
 
-    branches: int64 [k, 3], best first, with their scores float64 [k]; a branch is inserted after those of equal score.
+    Args:
+        branches: int64 [k, 3], best first, with their scores float64 [k]; a branch is inserted after those of equal
+            score.
     """
     if score <= FORBIDDEN / 2 or (size == len(scores) and score <= scores[size - 1]):
         return size
@@ -32,7 +34,8 @@ def insert(branches, scores, size, score, tree, place, option):
 def eisner_kbest(scores, k, multi_root):
     """The k best projective trees, best first: their scores float64 [m] and heads int32 [m, n + 1], heads[:, 0] = −1.
 
-    scores, multi_root: as for `eisner`. All trees differ; m < k if there are fewer trees without FORBIDDEN arcs.
+    Args:
+        scores, multi_root: as for `eisner`. All trees differ; m < k if there are fewer trees without FORBIDDEN arcs.
 
     A tree is derived by a sequence of choices, one for each item of the agenda. A branch (tree, place, option) is the
     best tree that makes the same choices as `tree` before place, and chooses `option` at that place.
@@ -79,7 +82,12 @@ def eisner_kbest(scores, k, multi_root):
 def _best_in(scores, multi_root, forced, banned, heads):
     """Write the best tree in which tokens 1 … forced keep their heads, and token forced + 1 has no banned head.
 
-    heads: int32 [n + 1], the heads to keep, replaced by those of the tree. banned: bool [n + 1]. Returns its score.
+    Args:
+        heads: int32 [n + 1], the heads to keep, replaced by those of the tree.
+        banned: bool [n + 1].
+
+    Returns:
+        Its score.
     """
     restricted = scores.copy()
     n = len(scores) - 1
@@ -97,8 +105,12 @@ def _best_in(scores, multi_root, forced, banned, heads):
 def spanning_kbest(scores, k, multi_root):
     """The k best distinct trees, best first.
 
-    scores: float64 [n + 1, n + 1], as for `maximum_spanning_tree`. multi_root: whether several tokens may have head 0.
-    Returns scores float64 [m] and heads int32 [m, n + 1], m ≤ k; trees with FORBIDDEN arcs do not count.
+    Args:
+        scores: float64 [n + 1, n + 1], as for `maximum_spanning_tree`.
+        multi_root: whether several tokens may have head 0.
+
+    Returns:
+        Scores float64 [m] and heads int32 [m, n + 1], m ≤ k; trees with FORBIDDEN arcs do not count.
     """
     n = len(scores) - 1
     room = 1 + k * max(n, 1)
@@ -146,7 +158,9 @@ def _best_labels(label_scores, best, k):
 def _insert(totals, rows, size, total, tree, labels):
     """Insert a labelled tree if it is one of the k best. Returns the number of trees.
 
-    totals: float64 [k], best first. rows: int32 [k, n + 2], the number of a tree and the labels of its nodes.
+    Args:
+        totals: float64 [k], best first.
+        rows: int32 [k, n + 2], the number of a tree and the labels of its nodes.
     """
     if size == len(totals) and total <= totals[size - 1]:
         return size
@@ -163,8 +177,12 @@ def _insert(totals, rows, size, total, tree, labels):
 def labelled_kbest(parts, label_scores, heads, tree_scores, k):
     """The k best labelled trees, found among the labellings of the k best trees.
 
-    heads, tree_scores: the k best trees, each scored with its best labels. Labellings of any other tree score no more
-    than these k. Returns int32 [m, n + 2]: the number of a tree, and the labels of its nodes.
+    Args:
+        heads, tree_scores: the k best trees, each scored with its best labels. Labellings of any other tree score no
+            more than these k.
+
+    Returns:
+        int32 [m, n + 2]: the number of a tree, and the labels of its nodes.
     """
     n = heads.shape[1] - 1
     best = np.empty(len(label_scores))

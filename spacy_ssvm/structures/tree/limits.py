@@ -17,8 +17,10 @@ from .spanning import maximum_spanning_tree
 class Limits(NamedTuple):
     """Limits of the trees over T tokens.
 
-    heads: int32 [T], the head that a token must have, as a position in the sentence from 1, 0 for the root, or UNKNOWN.
-    labels: bool [T, L], the labels that the arc to a token may have; arcs without a label are ruled out.
+    Attributes:
+        heads: int32 [T], the head that a token must have, as a position in the sentence from 1, 0 for the root, or
+            UNKNOWN.
+        labels: bool [T, L], the labels that the arc to a token may have; arcs without a label are ruled out.
     """
 
     heads: np.ndarray
@@ -41,7 +43,8 @@ def limited_candidates(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The candidates within the limits, and the arcs of a tree within the limits that has as few others as possible.
 
-    starts: int64 [n + 1], of sentences. Candidates, given and returned, are as in `Trees`.
+    Args:
+        starts: int64 [n + 1], of sentences. Candidates, given and returned, are as in `Trees`.
 
     Raises:
         Contradiction: no tree at all satisfies the limits.
@@ -93,7 +96,8 @@ def _possible(limits: Limits) -> np.ndarray:
 def _nearest_tree(arcs: np.ndarray, limits: Limits, structure: int, multi_root: bool) -> np.ndarray | None:
     """A tree within the limits with as many of the arcs as possible, or None: heads int32 [n + 1].
 
-    arcs: bool [n + 1, n + 1].
+    Args:
+        arcs: bool [n + 1, n + 1].
     """
     scores = np.where(_possible(limits), arcs - 1.0, FORBIDDEN)
     heads = np.zeros(len(arcs), np.int32)

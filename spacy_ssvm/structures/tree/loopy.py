@@ -44,9 +44,12 @@ TINY = 1e-100
 class Messages(NamedTuple):
     """The messages of the factors to the arcs, in log-odds.
 
-    belief: float64 [A], sum of all messages. evidence: float64 [A], sum of all messages except TREE's, plus the arcs'
-    scores. siblings: float64 [A], from the automaton. upper, lower: float64 [G], from each GRAND to its arcs (g, h) and
-    (h, m). boosts: float64 [G], exp of the pairs' scores.
+    Attributes:
+        belief: float64 [A], sum of all messages.
+        evidence: float64 [A], sum of all messages except TREE's, plus the arcs' scores.
+        siblings: float64 [A], from the automaton.
+        upper, lower: float64 [G], from each GRAND to its arcs (g, h) and (h, m).
+        boosts: float64 [G], exp of the pairs' scores.
     """
 
     belief: np.ndarray
@@ -150,9 +153,10 @@ def _enter_tree(parts, evidence, reach, dense):
 def _update_tree(parts, multi_root, messages, reach, dense, marginals, beliefs):
     """Update TREE from the evidence: write beliefs, float64 [A], and their log-odds, messages.belief.
 
-    reach: how far below its token's best arc an arc may enter; reduced if the marginals are still no distribution.
-    dense, marginals: float64 [n + 1, n + 1], scratch; dense is FORBIDDEN where there is no candidate.
-    Returns TREE's log-partition and the largest change of a belief.
+    Args:
+        reach: how far below its token's best arc an arc may enter; reduced if the marginals are still no distribution.
+        dense, marginals: float64 [n + 1, n + 1], scratch; dense is FORBIDDEN where there is no candidate. Returns
+            TREE's log-partition and the largest change of a belief.
     """
     size, change = len(parts.heads), 0.0
     _enter_tree(parts, messages.evidence, reach, dense)
@@ -199,7 +203,8 @@ def _softplus(x):
 def _bethe(parts, automata, messages, tree):
     """The Bethe approximation of the log-partition: Σ over factors, minus Σ over arcs, which are counted repeatedly.
 
-    tree: TREE's log-partition.
+    Args:
+        tree: TREE's log-partition.
     """
     total = tree
     if len(parts.siblings) > 0:
@@ -227,9 +232,13 @@ def _bethe(parts, automata, messages, tree):
 def loopy_marginals(parts, multi_root, max_iterations, tolerance, beliefs):
     """Approximate marginals of the arcs; exact if there are no pairs.
 
-    tolerance: rounds end when no belief changes by more than this. beliefs: float64 [A], output.
-    Returns the Bethe approximation of the log-partition, which is no bound, the number of TREE's updates, and whether
-    the rounds have converged. If no tree consists of candidate arcs: −inf, and beliefs of 0.
+    Args:
+        tolerance: rounds end when no belief changes by more than this.
+        beliefs: float64 [A], output.
+
+    Returns:
+        The Bethe approximation of the log-partition, which is no bound, the number of TREE's updates, and whether the
+        rounds have converged. If no tree consists of candidate arcs: −inf, and beliefs of 0.
     """
     dense, marginals = dense_scores(parts), np.zeros(parts.number.shape)
     beliefs[:] = 0.0
@@ -328,10 +337,12 @@ class Automata(NamedTuple):
     An automaton visits its arcs in order, and accepts or skips each; its state is the last accepted arc. It thus scores
     a set of children by the accepted arcs, each with its inner neighbour, as `Parts` does.
 
-    starts: int64 [2n + 3], first arc of each automaton.
-    arcs: int32 [A], sorted by automaton and distance.
-    transition_starts: int64 [A + 1]; transitions: float64, for each arc the sibling scores of accepting it first, and
-    of accepting it after each of the earlier arcs of its automaton, in order.
+    Attributes:
+        starts: int64 [2n + 3], first arc of each automaton.
+        arcs: int32 [A], sorted by automaton and distance.
+        transition_starts: int64 [A + 1].
+        transitions: float64, for each arc the sibling scores of accepting it first, and of accepting it after each of
+            the earlier arcs of its automaton, in order.
     """
 
     starts: np.ndarray
@@ -371,9 +382,10 @@ def build_automata(parts):
 def run_automaton(automata, automaton, odds, answers):
     """Compute the messages of one automaton; returns its log-partition. O(k²).
 
-    odds: float64 [k], log-odds of the k arcs without this automaton. answers: float64 [k], output, the messages.
-    The weight of all sets without an arc is summed directly, not as a difference from the total, so messages are
-    accurate even where an arc is almost certain.
+    Args:
+        odds: float64 [k], log-odds of the k arcs without this automaton.
+        answers: float64 [k], output, the messages. The weight of all sets without an arc is summed directly, not as a
+            difference from the total, so messages are accurate even where an arc is almost certain.
     """
     first, k = automata.starts[automaton], len(odds)
     transitions = automata.transitions

@@ -50,7 +50,8 @@ def _pass_to_spans(parts, charts, outside_span, outside_part, h, tip):
 def _pass_to_parts(parts, charts, outside_span, outside_part, arc, multi_root, grand_scores, best):
     """From the parts of an arc to their options, the inner neighbours; notes the arc's best tree.
 
-    grand_scores: float64, scratch, one for each slot.
+    Args:
+        grand_scores: float64, scratch, one for each slot.
     """
     h, m = parts.heads[arc], parts.modifiers[arc]
     step, n_slots = 1 if h < m else -1, charts.above[h + 1] - charts.above[h] if h > 0 else 1
@@ -109,8 +110,9 @@ def _largest_sum(first, second):
 def arc_max_marginals(scores, multi_root):
     """The score of the best projective tree with each arc, float64 [n + 1, n + 1], where arcs alone have scores.
 
-    scores, multi_root: as for `eisner`. −∞ for FORBIDDEN arcs and for arcs in no tree. The outside pass takes the steps
-    of `fill_charts` backwards.
+    Args:
+        scores, multi_root: as for `eisner`. −∞ for FORBIDDEN arcs and for arcs in no tree. The outside pass takes the
+            steps of `fill_charts` backwards.
     """
     n = len(scores) - 1
     charts, best = fill_charts(scores, multi_root), np.full((n + 1, n + 1), -np.inf)

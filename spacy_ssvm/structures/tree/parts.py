@@ -20,15 +20,16 @@ class Parts(NamedTuple):
     child of h between m and h, or with NONE if m is the first child of h on its side. A grandparent pair is an arc (h,
     m), h ≠ 0, with the arc (g, h). Pairs that are not listed score 0.
 
-    number: int32 [n + 1, n + 1], the arc from head to modifier, or NONE.
-    heads, modifiers: int32 [A].
-    scores: float64 [A].
-    sibling_starts: int64 [A + 1], first pair of each arc a with an inner neighbour.
-    siblings: int32 [S], the inner arc or NONE, ascending for each a.
-    sibling_scores: float64 [S].
-    grand_starts: int64 [A + 1], first pair of each arc (h, m) with an arc (g, h).
-    grands: int32 [G], the arc (g, h), ascending for each (h, m).
-    grand_scores: float64 [G].
+    Attributes:
+        number: int32 [n + 1, n + 1], the arc from head to modifier, or NONE.
+        heads, modifiers: int32 [A].
+        scores: float64 [A].
+        sibling_starts: int64 [A + 1], first pair of each arc a with an inner neighbour.
+        siblings: int32 [S], the inner arc or NONE, ascending for each a.
+        sibling_scores: float64 [S].
+        grand_starts: int64 [A + 1], first pair of each arc (h, m) with an arc (g, h).
+        grands: int32 [G], the arc (g, h), ascending for each (h, m).
+        grand_scores: float64 [G].
     """
 
     number: Int32Array2d

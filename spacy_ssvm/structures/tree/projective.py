@@ -129,10 +129,11 @@ def expand(kind, a, b, option, agenda, size, heads):
 def eisner(scores, multi_root, heads):
     """Write the best projective tree to heads int32 [n + 1], heads[0] = −1. Returns its score.
 
-    scores: float64 [n + 1, n + 1], of (head, modifier); the diagonal and column 0 are ignored.
-    multi_root: whether more than one token may have head 0.
-    If every tree has FORBIDDEN arcs, the result has as few of them as possible; among such trees the choice is
-    arbitrary, since scores of ordinary size are lost next to FORBIDDEN. Equal scores always give the same tree.
+    Args:
+        scores: float64 [n + 1, n + 1], of (head, modifier); the diagonal and column 0 are ignored.
+        multi_root: whether more than one token may have head 0. If every tree has FORBIDDEN arcs, the result has as few
+            of them as possible; among such trees the choice is arbitrary, since scores of ordinary size are lost next
+            to FORBIDDEN. Equal scores always give the same tree.
     """
     n = len(scores) - 1
     heads[0] = NONE
@@ -245,8 +246,9 @@ def _fill_sums(potentials, multi_root):
 def projective_marginals(scores, multi_root, marginals):
     """Write the probability of each arc to marginals float64 [n + 1, n + 1]; returns log Σ_y exp(score(y)).
 
-    scores, multi_root: as for `eisner`. FORBIDDEN arcs, the diagonal and column 0 have the probability 0.
-    If the result is below FORBIDDEN / 2, every tree has a FORBIDDEN arc, and all marginals are 0.
+    Args:
+        scores, multi_root: as for `eisner`. FORBIDDEN arcs, the diagonal and column 0 have the probability 0. If the
+            result is below FORBIDDEN / 2, every tree has a FORBIDDEN arc, and all marginals are 0.
 
     The items are those of `Charts`, which derive each tree once, with sums instead of maxima. Marginals are the
     derivatives of the log-partition, accumulated from the whole sentence down to single arcs: the steps of `_fill_sums`

@@ -16,11 +16,13 @@ class GrandCharts(NamedTuple):
     where slot b stands for the arc to the head of a: the b-th of them. Spans that contain the head of their own head
     are impossible.
 
-    last_arc: int32 [A + 1, n + 1], of a span, the arc from its head to its farthest child. inner: int32 [A, ·], of a
-    part, the inner neighbour as an arc, or NONE.
-    children: int32 [A], the arcs sorted by head, then by modifier; those of head h from starts[h] on, int64 [n + 2],
-    those to its right from right_of[h] on, int64 [n + 1]. place: int64 [A], the place of each arc among them.
-    above: int64 [n + 2], the first arc to each node.
+    Attributes:
+        last_arc: int32 [A + 1, n + 1], of a span, the arc from its head to its farthest child.
+        inner: int32 [A, ·], of a part, the inner neighbour as an arc, or NONE.
+        children: int32 [A], the arcs sorted by head, then by modifier; those of head h from starts[h] on, int64 [n +
+            2], those to its right from right_of[h] on, int64 [n + 1].
+        place: int64 [A], the place of each arc among them.
+        above: int64 [n + 2], the first arc to each node.
     """
 
     span: np.ndarray
@@ -93,7 +95,8 @@ def _split(span, left_arc, right_arc, left, right):
 def fill_grand_charts(parts, multi_root):
     """The `GrandCharts` of all `Parts`; O(n³) for a bounded number of candidate heads.
 
-    multi_root: whether several tokens may have head 0.
+    Args:
+        multi_root: whether several tokens may have head 0.
     """
     n, size = len(parts.number) - 1, len(parts.heads)
     starts, children = _children(parts)
@@ -187,8 +190,11 @@ def fill_grand_charts(parts, multi_root):
 def eisner_grandparents(parts, multi_root, heads):
     """The best projective tree under all `Parts`, as in `fill_grand_charts`.
 
-    heads: int32 [n + 1], output; heads[0] = NONE.
-    Returns the score. It is −inf if the candidates contain no projective tree; heads is then the chain 0 → 1 → 2 …
+    Args:
+        heads: int32 [n + 1], output; heads[0] = NONE.
+
+    Returns:
+        The score. It is −inf if the candidates contain no projective tree; heads is then the chain 0 → 1 → 2 …
     """
     n, size = len(parts.number) - 1, len(parts.heads)
     charts = fill_grand_charts(parts, multi_root)

@@ -16,10 +16,11 @@ from .projective import eisner, raise_row
 class SiblingCharts(NamedTuple):
     """The best score of each item; −∞ where there is no such item.
 
-    right, left, arc_left: float64 [n + 1, n + 1], as in `Charts`.
-    between[i, j] = between[j, i]: the spans of neighbouring siblings i and j on their inner sides.
-    arcs: float64 [A], arc (h, m) with the tokens between h and m.
-    inner: int32 [A], the inner neighbour of each arc in its best item, as an arc, or NONE.
+    Attributes:
+        right, left, arc_left: float64 [n + 1, n + 1], as in `Charts`. between[i, j] = between[j, i]: the spans of
+            neighbouring siblings i and j on their inner sides.
+        arcs: float64 [A], arc (h, m) with the tokens between h and m.
+        inner: int32 [A], the inner neighbour of each arc in its best item, as an arc, or NONE.
     """
 
     right: np.ndarray
@@ -49,8 +50,9 @@ def sort_by_key(keys, n):
 def fill_arc_item(parts, charts, arc, first, inners):
     """Compute the item of an arc (h, m) from its possible inner neighbours.
 
-    first: the score without an inner neighbour and without the pair's score. inners: arcs (h, s) with s between h and
-    m, ascending.
+    Args:
+        first: the score without an inner neighbour and without the pair's score.
+        inners: arcs (h, s) with s between h and m, ascending.
     """
     pair, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
     between = charts.between[parts.modifiers[arc]]
@@ -149,8 +151,9 @@ def split_between(charts, i, j):
 def eisner_siblings(parts, multi_root, heads):
     """Write the best projective tree of `Parts` to heads int32 [n + 1], heads[0] = −1. Returns its score.
 
-    multi_root: whether more than one token may have head 0. Grandparents are ignored. If no tree consists of candidate
-    arcs, the result is that of `eisner` for the arcs alone.
+    Args:
+        multi_root: whether more than one token may have head 0. Grandparents are ignored. If no tree consists of
+            candidate arcs, the result is that of `eisner` for the arcs alone.
     """
     n = len(parts.number) - 1
     children, starts = sort_by_key(parts.heads, n)

@@ -79,8 +79,9 @@ class TreeFactor(NamedTuple):
 class KnownTree(NamedTuple):
     """A gold tree, of which parts may be unknown.
 
-    heads: int64 [n], the gold heads: positions from 1, 0 for the root, UNKNOWN or NONE_OF_THESE. labels: int64 [n], the
-    gold labels, UNKNOWN or NONE_OF_THESE.
+    Attributes:
+        heads: int64 [n], the gold heads: positions from 1, 0 for the root, UNKNOWN or NONE_OF_THESE.
+        labels: int64 [n], the gold labels, UNKNOWN or NONE_OF_THESE.
     """
 
     heads: np.ndarray
@@ -100,7 +101,8 @@ class KnownTree(NamedTuple):
 class TreeMargins(NamedTuple):
     """The margins of the best tree: how far the best tree with another head, or label, at a token is below it.
 
-    heads, labels: float64 [n]; ∞ where no other tree is possible; all labels ∞ where there is one label only.
+    Attributes:
+        heads, labels: float64 [n]; ∞ where no other tree is possible; all labels ∞ where there is one label only.
     """
 
     tree: LabelledTree
@@ -174,9 +176,13 @@ class TreeScores:
 
     Implements `structures.scored.Scored`, with `LabelledTree`, `Arc` and `KnownTree`.
 
-    parts: A candidate arcs. label_scores: float64 [A, L], FORBIDDEN where an arc cannot have a label; [0, 1] where
-    there is one label only. structure: one of the five in `parts`; `best` and margins need one with exact decoding,
-    sums need one of order 1. multi_root: whether a sentence may have several roots. decoder: that of the structure.
+    Attributes:
+        parts: A candidate arcs.
+        label_scores: float64 [A, L], FORBIDDEN where an arc cannot have a label; [0, 1] where there is one label only.
+        structure: one of the five in `parts`; `best` and margins need one with exact decoding, sums need one of order
+            1.
+        multi_root: whether a sentence may have several roots.
+        decoder: that of the structure.
     """
 
     parts: Parts
@@ -232,7 +238,8 @@ class TreeScores:
     def log_partition(self, beta: float, possible: np.ndarray | None = None) -> float:
         """log Σ exp(β · score) over all first-order trees, or over those whose labelled arcs are `possible`.
 
-        possible: bool [A, L]; [A, 1] where there is one label only. −∞ if there is no such tree.
+        Args:
+            possible: bool [A, L]; [A, 1] where there is one label only. −∞ if there is no such tree.
 
         Raises:
             ValueError: the structure scores pairs of arcs.

@@ -139,8 +139,13 @@ def _total(scores, heads):
 def maximum_spanning_tree(scores, multi_root, heads):
     """The best non-projective tree, in O(n²).
 
-    scores: float64 [n + 1, n + 1], from head to modifier, finite; column 0 and the diagonal are not read. multi_root:
-    whether several tokens may have head 0. heads: int32 [n + 1], output; heads[0] = NONE. Returns the tree's score.
+    Args:
+        scores: float64 [n + 1, n + 1], from head to modifier, finite; column 0 and the diagonal are not read.
+        multi_root: whether several tokens may have head 0.
+        heads: int32 [n + 1], output; heads[0] = NONE.
+
+    Returns:
+        The tree's score.
 
     If the best tree has several roots but may have one only, the best tree with one root is searched in the same way,
     without a penalty in the scores that would cost precision. There always is a tree: it has as few FORBIDDEN arcs as
@@ -313,9 +318,14 @@ def tree_marginals(scores, multi_root, marginals):
 
     The probability of a very improbable arc may underflow to 0 where scores are hundreds apart.
 
-    scores: float64 [n + 1, n + 1], from head to modifier; FORBIDDEN where there is no arc, column 0 and the diagonal
-    are not read. multi_root: whether several tokens may have head 0. marginals: float64 [n + 1, n + 1], output.
-    Returns the log-partition; −inf, and marginals of 0, where there is no tree.
+    Args:
+        scores: float64 [n + 1, n + 1], from head to modifier; FORBIDDEN where there is no arc, column 0 and the
+            diagonal are not read.
+        multi_root: whether several tokens may have head 0.
+        marginals: float64 [n + 1, n + 1], output.
+
+    Returns:
+        The log-partition; −inf, and marginals of 0, where there is no tree.
     """
     marginals[:] = 0.0
     if len(scores) == 1:

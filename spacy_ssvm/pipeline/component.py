@@ -94,9 +94,9 @@ class SsvmPipe(TrainablePipe):
     def _learning_from(self, trained: TrainedState) -> Learning:
         return Learning(trained, Warnings(trained.codec.name), self._annotated_anew)
 
-    def _take_over(self, learning: Learning, own_annotation: OwnAnnotation | None = None) -> None:
+    def _take_over(self, learning: Learning) -> None:
         trained = learning.trained
-        self._learning, self._own_annotation = learning, own_annotation or OwnAnnotation()
+        self._learning, self._own_annotation = learning, OwnAnnotation()
         # spaCy's compiled methods read the attributes of its class.
         TrainablePipe.vocab.__set__(self, trained.vocab)
         TrainablePipe.model.__set__(self, trained.model)
@@ -613,18 +613,17 @@ class SsvmPipe(TrainablePipe):
         them."""
         return _not_yet_made, (type(self),), (self.trained, _fields(self))
 
-    def __setstate__(self, state: tuple[TrainedState, dict[str, Any]]) -> None:
-        trained, fields = state
-        self._begin(trained)
+    def __setstate__(self, state: tuple[TrainedState | Learning, dict[str, Any]]) -> None:
+        learnt, fields = state
+        self._take_over(learnt if isinstance(learnt, Learning) else self._learning_from(learnt))
         for key, value in fields.items():
             setattr(self, key, value)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SsvmPipe":
         """A component that goes on as this one would, learning included, with weights and a training of its own."""
         copied = memo[id(self)] = _not_yet_made(type(self))
-        copied._take_over(deepcopy(self._learning, memo), deepcopy(self._own_annotation, memo))
-        for key, value in _fields(self).items():
-            setattr(copied, key, deepcopy(value, memo))
+        fields = {**_fields(self), "_own_annotation": self._own_annotation}
+        copied.__setstate__(deepcopy((self._learning, fields), memo))
         return copied
 
     def __copy__(self) -> "SsvmPipe":

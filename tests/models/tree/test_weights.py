@@ -126,7 +126,7 @@ def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, layer,
 def test_widening_moves_no_weight_to_another_label(n_before, more, n_arcs, n_rows):
     dense = np.arange(1, n_arcs + n_rows * n_before + 1, dtype=np.float32)
     before = TreeWeights(masked(dense), np.ones(2, np.float32))
-    after = widen(before, n_arcs, n_before, n_before + more)
+    after = widen(before, n_arcs, n_rows, n_before + more)
     trees = after.trees.dense()
     assert trees.dtype == np.float32 and after.first_pass is before.first_pass
     assert np.array_equal(trees[:n_arcs], dense[:n_arcs])

@@ -134,7 +134,7 @@ def test_documents_without_boundaries(check):
     of_sentences = document(words, sent_starts=[k % 20 == 0 for k in range(len(words))])
     issues = check([long, document()], [other])
     assert those(issues, "without a sentence boundary") == [("info", "train", 1), ("info", "dev", 1)]
-    assert issues[0].where == ("example 0: 'word word word word word …' (200 tokens)",)
+    assert issues[0].where == ("example 0: 'word word word word word word word word …' (200 tokens)",)
     assert not those(issues, "of another kind") and not check([document()], [of_sentences])
     for train, dev in ([long], [document(OTHER)]), ([document()], [long]), ([of_sentences], [other]):
         assert those(check(train, dev), "of another kind") == [("warning", "dev", 1)]

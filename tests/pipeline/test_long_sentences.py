@@ -254,7 +254,7 @@ def test_long_trees_alone_train_the_first_pass():
     examples = [chain(nlp, MAX_SENTENCE)]
     nlp.initialize(lambda: examples)
     train(nlp, examples, 1)
-    assert nlp.get_pipe("ssvm_parser")._predictor().weights.first_pass.any()
+    assert nlp.get_pipe("ssvm_parser").trained.prediction_weights.first_pass.any()
 
 
 def test_what_is_asked_about_a_long_sentence():

@@ -211,17 +211,6 @@ def test_a_corpus_of_relations_without_heads_is_an_error():
     assert weights(nlp, "ssvm_parser") == weights_before
 
 
-def test_an_entity_that_cannot_be_is_named():
-    nlp = blank("ssvm_ner")
-    words = ["Anna", " ", "left"]
-    reference = Doc(nlp.vocab, words=words, ents=["O", "B-PER", "O"])
-    examples = [*EXAMPLES["ssvm_ner"](nlp), Example(Doc(nlp.vocab, words=words), reference)]
-    with pytest.warns(
-        UserWarning, match=r"1 of 7 examples .* cannot produce .* learnt instead: example 6, 'Anna   left"
-    ):
-        nlp.initialize(lambda: examples)
-
-
 def test_many_are_counted_and_the_first_named():
     nlp = blank("ssvm_tagger")
     examples = [*EXAMPLES["ssvm_tagger"](nlp), *(misaligned(nlp, "ssvm_tagger") for _ in range(5))]

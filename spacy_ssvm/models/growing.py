@@ -107,7 +107,7 @@ class Growing(Generic[S]):
     def __init__(
         self, levels: Levels, extent: Callable[[S], Extent], empty: S | None = None, docs: Documents | None = None
     ) -> None:
-        self.docs = docs or Documents()
+        self.docs = Documents() if docs is None else docs
         self.levels, self._extent_of = levels, extent
         self._joined = empty
         self._extent: Extent | None = None

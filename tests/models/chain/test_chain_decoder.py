@@ -36,11 +36,11 @@ POOL = [
     "word[0]+shape[0]",
     "lower[-1]+suffix1[-1]",
     "tag[-1]+word[0]",
-    "has_space[0]",
+    "is_currency[0]",
     "prefix1[-3]",
     "length[-3]",
 ]
-WORDS = ["a", "B", "ab", "A-1", "7", " ", ".", "x77"]
+WORDS = ["a", "B", "ab", "A-1", "7", "$", ".", "x77"]
 L = 3
 SPACE = ChainSpace("tagger", {label: label for label in "abc"}, TokenKinds(L))
 sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=7), min_size=1, max_size=5)

@@ -20,7 +20,7 @@ from .handmade import learnt
 
 PACKAGE = Path(spacy_ssvm.__file__).parent
 LEVELS = (
-    {"spacy_ssvm", "files", "growth", "memory", "threads", "registry", "word_forms", "wording"},
+    {"spacy_ssvm", "files", "growth", "memory", "threads", "registry", "word_forms", "wording", "words"},
     {"kernels"},
     {"features", "structures", "solvers", "clustering"},
     {"models"},

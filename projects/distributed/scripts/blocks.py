@@ -120,8 +120,8 @@ class Blocks:
     def dual_sums(self) -> tuple[list[SparseVector], float, float]:
         """Σ α ΔΦ of each block, and Σ αΔ and Σ_i A_i² of all."""
         found = self._ask("ask", [("dual_sum",)] * len(self))
-        linear, squares = (math.fsum(sums[k] for _, sums in found) for k in range(2))
-        return [part for part, _ in found], linear, squares
+        linear, squares = (math.fsum(sums[k] for sums in found) for k in (1, 2))
+        return [part for part, *_ in found], linear, squares
 
     def squares(self, w: np.ndarray) -> float:
         """Σ ξ² of all examples at w, float64 [d]."""

@@ -76,7 +76,7 @@ def decode_labels(decoder, scores, kinds, constraints, weights, path):
 
 @kernel
 def decode_fixed(decoder, scores, kinds, constraints, path):
-    """As `decode_labels`, by fixed weights."""
+    """`decode_labels` by fixed weights."""
     start, end = constraints.start, constraints.end
     if decoder.alone:
         return _decode_each(scores, path)

@@ -72,7 +72,7 @@ def _fetch_fixed(feature_starts, rows, token, fixed):
 
 @kernel
 def score_fixed(feature_starts, rows, values, first, end, fixed, scores):
-    """As `score_features`, by weights in `FixedRows`."""
+    """`score_features`, by weights in `FixedRows`."""
     # Unsigned: the compiler cannot vectorise over an index that might be negative and count from the end.
     n_labels = np.uint64(scores.shape[1])
     for token in range(first, end):

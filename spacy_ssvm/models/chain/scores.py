@@ -87,7 +87,7 @@ def emission_scores(chains, example, weights, scores):
 
 @kernel
 def fixed_emission_scores(chains, example, scores):
-    """As `emission_scores`, of `FixedChains`."""
+    """`emission_scores` of `FixedChains`."""
     first, end = chains.starts[example], chains.starts[example + 1]
     score_fixed(chains.feature_starts, chains.rows, chains.values, first, end, chains.weights, scores)
     _add_constraints(chains, example, scores)
@@ -116,7 +116,7 @@ def best_path(chains, example, weights, scores, path):
 
 @kernel
 def best_fixed_path(chains, example, scores, path):
-    """As `best_path`, of `FixedChains`."""
+    """`best_path` of `FixedChains`."""
     kinds = chains.kinds[chains.starts[example] : chains.starts[example + 1]]
     return decode_fixed(chains.decoder, scores, kinds, chains.constraints, path)
 

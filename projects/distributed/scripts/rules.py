@@ -55,7 +55,7 @@ class Momentum(Learning):
     def epoch(self) -> None:
         self._rule.epoch(self.epochs)
         self._rule.step()
-        self.blocks.move_to(self._rule.common)
+        self.blocks.move_to(self.blocks.shared.dense(self._rule.common))
         self.epochs += 1
 
     def point(self) -> Point:

@@ -23,8 +23,10 @@ class CountingScorer(Scorer):
     """spaCy's scorer, which also counts, document by document.
 
     Args:
-        names: the scores to count for. counts: float64 [documents, scores, 2], `Counts`; None if one of the scores is
-            not a ratio of such counts.
+        names: the scores to count for.
+
+    Attributes:
+        counts: float64 [documents, scores, 2], `Counts`; None if one of the scores is not a ratio of such counts.
     """
 
     def __init__(self, nlp: Language, names: Iterable[str]) -> None:

@@ -53,6 +53,8 @@ class SentenceCorpus(Corpus):
     Args:
         gold_tokens: predicted Docs are whole documents, but have the tokens of the reference.
         merge_subtokens: whether a multi-word token of CoNLL-U is one token.
+
+    Attributes:
         left_out: what could not be read in the last pass, each with its place and the error.
         place: where the last document was read, for messages: a file, and a number, from 0, or a line, from 1.
     """

@@ -32,11 +32,16 @@ class Extractor:
     """Compiled templates and the reader of the columns that they name.
 
     Args:
-        templates: parsed. reader: Docs → Columns. program: the templates over these columns. split: the same templates,
-            in groups. first_pass: None if no template reads DOCUMENT_LABEL.
-        classes: those of words.
+        templates: the texts of templates.
+        gazetteers, classes: as `resources` makes them, or as read from a model file and checked.
 
-    gazetteers, classes (arguments): as `resources` makes them, or as read from a model file and checked.
+    Attributes:
+        templates: parsed.
+        classes: those of words.
+        reader: Docs → Columns.
+        program: the templates over these columns.
+        split: the same templates, in groups.
+        first_pass: None if no template reads DOCUMENT_LABEL.
 
     Raises:
         ValueError: a template is bad.
@@ -63,10 +68,14 @@ class Extractor:
 class ArcExtractor:
     """Compiled arc templates and the reader of the columns that they name.
 
-    reader: Docs → Columns. program, first_pass: templates over these columns. templates: those of `program`, in its
-    order. classes: those of words.
+    Args:
+        gazetteers, classes: as `resources` makes them, or as read from a model file and checked.
 
-    gazetteers, classes (arguments): as `resources` makes them, or as read from a model file and checked.
+    Attributes:
+        reader: Docs → Columns.
+        program, first_pass: templates over these columns.
+        templates: those of `program`, in its order.
+        classes: those of words.
 
     Raises:
         ValueError: a template is bad.

@@ -16,8 +16,11 @@ class GoldLabels:
     """The gold labels of chains that are added in chunks.
 
     Args:
-        is_new: bool [L], the labels that corrections are to learn. annotated: int32 [T], within the constraints, -1
-            where unknown. have_new: bool [n], the examples with a label that is new; None without such labels.
+        is_new: bool [L], the labels that corrections are to learn.
+
+    Attributes:
+        annotated: int32 [T], within the constraints, -1 where unknown.
+        have_new: bool [n], the examples with a label that is new; None without such labels.
     """
 
     def __init__(self, is_new: np.ndarray) -> None:

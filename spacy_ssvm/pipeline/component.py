@@ -92,7 +92,7 @@ class SsvmPipe(TrainablePipe):
         self._take_over(self._learning_from(trained))
 
     def _learning_from(self, trained: TrainedState) -> Learning:
-        return Learning(trained, Warnings(trained.codec.name), self._annotated_anew)
+        return Learning(trained, Warnings(trained.codec.name), self._without_own)
 
     def _take_over(self, learning: Learning) -> None:
         trained = learning.trained
@@ -405,13 +405,14 @@ class SsvmPipe(TrainablePipe):
 
     def set_annotations(self, docs: Doc | Iterable[Doc], predictions: Sequence[Any]) -> None:
         """Write the predictions, from `predict`, to the Docs."""
-        words, found = list(as_docs(docs)), list(predictions)
+        docs = as_docs(docs)
+        words, found = list(docs), list(predictions)
         spaced = [number for number, prediction in enumerate(found) if isinstance(prediction, OfWords)]
         for number in spaced:
             words[number], found[number] = words_of(words[number]), found[number].prediction
-        given = self._own_annotation.given(self.codec, words)
+        given = self._own_annotation.given(self.codec, docs, words)
         self.codec.write(words, found, given)
-        self._own_annotation.remember(words, given, found)
+        self._own_annotation.remember(docs, words, given, found)
         for number in spaced:
             write_origin(words[number], self.codec.attributes)
 
@@ -539,10 +540,10 @@ class SsvmPipe(TrainablePipe):
             ValueError: the component is not trained yet, or its structure has no exact sums.
         """
         self.trained.require_weights()
-        of_words = map(example_of_words, examples)
-        given = [example for example in of_words if len(example.predicted)]
-        docs = self._without_own([example.predicted for example in given])
-        return self._asking.calibration_examples(docs, given)
+        given = [(example.predicted, example_of_words(example)) for example in examples]
+        given = [(doc, of_words) for doc, of_words in given if len(of_words.predicted)]
+        docs = self._without_own([doc for doc, _ in given])
+        return self._asking.calibration_examples(docs, [of_words for _, of_words in given])
 
     def calibrate(self, examples: Iterable[Example]) -> Fit:
         """Turn scores into probabilities P(y) ∝ exp(β · wᵀΦ(x, y)), with the β that maximises the likelihood of the
@@ -643,14 +644,8 @@ class SsvmPipe(TrainablePipe):
     def _without_own(self, docs: Any) -> list[Doc]:
         """The Docs, or this one alone, without whitespace tokens and what this component has set: copies of them, where
         there are any."""
-        words = [words_of(doc) for doc in checked_docs(self.name, docs)]
-        return self._own_annotation.without_own(self.codec, words, self.predict)
-
-    def _annotated_anew(self, doc: Doc) -> Doc:
-        """A copy of a Doc's words without what this component has set before, annotated by the present weights."""
-        copy = self._without_own(doc)[0].copy()
-        self.set_annotations(copy, self.predict(copy))
-        return copy
+        checked = checked_docs(self.name, docs)
+        return self._own_annotation.without_own(self.codec, checked, list(map(words_of, checked)), self.predict)
 
     def _annotated(self, docs: Sequence[Doc]) -> Iterator[Sequence[Doc]]:
         """Annotate the Docs; yields the parts of them that are done."""

@@ -38,15 +38,17 @@ class Learning:
     Args:
         trained: the state to begin with.
         warn: issues the component's warnings.
-        annotated: returns a copy of a Doc without what the component has set before, annotated by its present weights.
+        without_own: returns Docs' words without what the component has set: copies of them, where it has set any.
     """
 
-    def __init__(self, trained: TrainedState, warn: Warnings, annotated: Callable[[Doc], Doc]) -> None:
+    def __init__(
+        self, trained: TrainedState, warn: Warnings, without_own: Callable[[Sequence[Doc]], list[Doc]]
+    ) -> None:
         self.trained = trained
         self.tutor: TrainedState | None = None
         """The state whose predictions `rehearse` learns."""
         self.warn = warn
-        self._annotated = annotated
+        self._without_own = without_own
         self._losses: dict[str, float] | None = None
         self._waiting: list[ReadExamples] = []
         """The parts of a batch that `finish` learns from."""
@@ -141,7 +143,10 @@ class Learning:
     def update(self, examples: Sequence[Example], losses: dict[str, float]) -> None:
         """Learn from a batch of examples, or keep it if it is a part of one; warn where a correction is impossible."""
         self._n_updates += 1
-        self._check_corrected(self._update(examples, losses))
+        # Known while the weights are those that have written it: `nlp.update` copies Docs.
+        is_correction = len(examples) == 1 and self.trained.corrects
+        found = self._without_own([examples[0].predicted])[0] if is_correction else None
+        self._check_corrected(self._update(examples, losses), found)
 
     def finish(self) -> None:
         """Learn from the parts of a batch that `update` has got, and add the loss to the `losses` of the last one."""
@@ -159,7 +164,7 @@ class Learning:
         """
         if self.tutor is None:
             return
-        _annotate(self.tutor, docs)
+        _annotate(self.tutor, docs, Warnings(self.tutor.codec.name))
         # What is rehearsed may contradict what was corrected.
         self._update([Example(example.predicted, doc) for example, doc in zip(examples, docs)], losses)
         self._finish()
@@ -254,8 +259,13 @@ class Learning:
         self.trained = self.trained.without_predictor()
         return training.learn()
 
-    def _check_corrected(self, examples: Sequence[Example]) -> None:
-        """Warn where an update of these examples has not made them right: always if it was one, else once."""
+    def _check_corrected(self, examples: Sequence[Example], found: Doc | None = None) -> None:
+        """Warn where an update of these examples has not made them right: always if it was one, else once.
+
+        Args:
+            examples: those that were corrected.
+            found: the words of the only example as the component finds them, by default those of the predicted Doc.
+        """
         training, codec = self.trained.training, self.trained.codec
         if not examples or not isinstance(training, Training):
             return
@@ -263,13 +273,14 @@ class Learning:
             self.warn.once("corrections", complaints.uncorrected([*training.left_wrong, *training.projected]))
             return
         example, parts = example_of_words(examples[0]), codec.parts
+        found = example.predicted if found is None else found
         is_wrong = bool(training.projected or training.left_wrong)
         reason = (
             f"the component cannot produce its annotation{complaints.impossible(parts)}"
             if training.projected
             else "its features do not tell apart what is annotated in different ways"
             if training.left_wrong
-            else self._limits_of_prediction(example)
+            else self._limits_of_prediction(found, example.reference)
         )
         if reason is None:
             return
@@ -278,16 +289,17 @@ class Learning:
             self.warn(complaints.uncorrected_doc(example.predicted, reason) if is_wrong else None)
             return
         try:
-            doc = self._annotated(example.predicted)
+            doc = found.copy()
+            _annotate(self.trained, [doc], self.warn)
             mistakes = parts.mistakes(Example(doc, example.reference))
         except ValueError as error:
             self.warn(complaints.uncorrected_doc(example.predicted, str(error)))
         else:
             self.warn(complaints.uncorrected_tokens(doc, mistakes, reason))
 
-    def _limits_of_prediction(self, example: Example) -> str | None:
-        """A reason that may keep the component from predicting what it has learnt from an example, or None."""
-        doc, reference, codec = example.predicted, example.reference, self.trained.codec
+    def _limits_of_prediction(self, doc: Doc, reference: Doc) -> str | None:
+        """A reason that may keep the component from predicting for a Doc what a reference has taught it."""
+        codec = self.trained.codec
         if codec.patterns:
             return "patterns limit what is predicted"
         if any(map(doc.has_annotation, codec.attributes)):
@@ -365,10 +377,10 @@ def load_resources(trained: TrainedState, nlp: Language | None) -> None:
         store_resources(trained.model, vocab, words)
 
 
-def _annotate(trained: TrainedState, docs: Sequence[Doc]) -> None:
+def _annotate(trained: TrainedState, docs: Sequence[Doc], warn: Warnings) -> None:
     """Annotate Docs that have nothing of the component's own."""
     trained.require_labels()
     codec = trained.codec
-    asking = Asking(codec, lambda: trained.predictor, None, trained.record.reads, Warnings(codec.name))
+    asking = Asking(codec, lambda: trained.predictor, None, trained.record.reads, warn)
     predictions = asking.prepared(docs)()
     codec.write(docs, predictions, [given_annotation(codec, doc) for doc in docs])

@@ -19,7 +19,7 @@ from ..inspect.confidence import MIN_PROBABILITY, checked_min_score
 from ..models.chain.space import ChainGold, TokenKinds
 from ..structures.chain.biluo import segments
 from ..training.calibration import Fit
-from ..words import example_of_words
+from ..words import example_of_words, words_of
 from .asking import as_docs, of_docs
 from .chain_codec import ChainCodec
 from .chain_component import ChainComponent
@@ -201,7 +201,7 @@ class SsvmNer(ChainComponent):
         threshold = self.codec.threshold
         min_score = max(threshold, MIN_PROBABILITY) if self.has_probabilities else threshold
         checked_min_score(self.name, min_score, self.has_probabilities, "threshold")
-        found = self._own_annotation.without_remembered(self.codec, docs)
+        found = self._own_annotation.without_remembered(self.codec, docs, list(map(words_of, docs)))
         for doc, scores in zip(docs, self._candidates(found, min_score)):
             group = SpanGroup(doc, name=key, spans=[Span(doc, *entity) for entity in scores])
             group.attrs["scores"] = np.array(list(scores.values()))

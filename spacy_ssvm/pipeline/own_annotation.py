@@ -8,7 +8,6 @@ import numpy as np
 from spacy.attrs import ENT_IOB, SENT_START
 from spacy.tokens import Doc
 
-from ..words import origin_of
 from .codec import Codec, Given, values_of
 from .entities import IOB_BEGIN, IOB_INSIDE, IOB_OUTSIDE
 
@@ -19,12 +18,12 @@ class Prediction(NamedTuple):
     """A prediction that was written to a Doc.
 
     Attributes:
-        n_tokens: its length then.
+        n_words: their number then.
         given: what the component found there.
         prediction: what it wrote.
     """
 
-    n_tokens: int
+    n_words: int
     given: Given
     prediction: Any
 
@@ -32,51 +31,52 @@ class Prediction(NamedTuple):
 class OwnAnnotation:
     """The annotation that one component has written to the Docs that are still in use.
 
-    All Docs here are those of `words.words_of`. What they come from is recognised as an object: Docs from a file, from
-    another process or from `Doc.copy` are unknown. If all words of an unknown Doc are annotated, what the component
-    would write if it found nothing there counts as its own. If only some are, the component has not processed the Doc,
-    and all of its annotation counts as given.
+    Docs are recognised as objects, and read and written as those of their words, `words.words_of`. Docs from a file,
+    from another process or from `Doc.copy` are unknown. If all words of an unknown Doc are annotated, what the
+    component would write if it found nothing there counts as its own. If only some are, the component has not processed
+    the Doc, and all of its annotation counts as given.
     """
 
     def __init__(self) -> None:
         self._predictions: WeakKeyDictionary[Doc, Prediction] = WeakKeyDictionary()
 
-    def given(self, codec: Codec, docs: Sequence[Doc]) -> list[Given]:
-        """The annotation besides its own that the component finds on these Docs, to which it is about to write."""
-        return [given_annotation(codec, doc) for doc in self.without_remembered(codec, docs)]
+    def given(self, codec: Codec, docs: Sequence[Doc], words: Sequence[Doc]) -> list[Given]:
+        """The annotation besides its own that the component finds on these words of Docs, before it writes to them."""
+        return [given_annotation(codec, doc) for doc in self.without_remembered(codec, docs, words)]
 
-    def without_remembered(self, codec: Codec, docs: Sequence[Doc]) -> list[Doc]:
-        """The Docs, copied without what the component has written where these very objects were written to."""
-        return self._without(codec, docs, self._remembered(docs))
+    def without_remembered(self, codec: Codec, docs: Sequence[Doc], words: Sequence[Doc]) -> list[Doc]:
+        """The words, copied without what the component has written where these very Docs were written to."""
+        return self._without(codec, words, self._remembered(docs, words))
 
-    def remember(self, docs: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]) -> None:
-        """Remember that these predictions were written to the Docs."""
-        for doc, found, prediction in zip(docs, given, predictions):
-            self._predictions[origin_of(doc)] = Prediction(len(doc), found, prediction)
+    def remember(
+        self, docs: Sequence[Doc], words: Sequence[Doc], given: Sequence[Given], predictions: Sequence[Any]
+    ) -> None:
+        """Remember that these predictions were written to the words of the Docs."""
+        for doc, of_doc, found, prediction in zip(docs, words, given, predictions):
+            self._predictions[doc] = Prediction(len(of_doc), found, prediction)
 
-    def without_own(self, codec: Codec, docs: Sequence[Doc], predict: Predict) -> list[Doc]:
-        """The Docs as the component would find them: copies without its own annotation, or the Docs that have none.
+    def without_own(self, codec: Codec, docs: Sequence[Doc], words: Sequence[Doc], predict: Predict) -> list[Doc]:
+        """The words of the Docs as the component would find them: copies without its own annotation, or those given.
 
         What others have set before or changed since stays. Sentence boundaries are removed if there were none when the
         component wrote. predict: the predictions of the component, for unknown Docs.
         """
-        writings = self._remembered(docs)
-        known = self._predictions
-        unknown = [n for n, doc in enumerate(docs) if origin_of(doc) not in known and _is_annotated(codec, doc)]
+        writings = self._remembered(docs, words)
+        unknown = [n for n, doc in enumerate(docs) if doc not in self._predictions and _is_annotated(codec, words[n])]
         if codec.sets_starts:
-            predicted = _predicted(codec, docs, unknown, predict, Given(None, False))
+            predicted = _predicted(codec, words, unknown, predict, Given(None, False))
             shown = [*codec.attributes, SENT_START]
-            for number, writing, after in zip(unknown, predicted, _written(codec, docs, unknown, predicted)):
-                if np.array_equal(values_of(after, shown), values_of(docs[number], shown)):
+            for number, writing, after in zip(unknown, predicted, _written(codec, words, unknown, predicted)):
+                if np.array_equal(values_of(after, shown), values_of(words[number], shown)):
                     writings[number] = writing
             unknown = [number for number in unknown if number not in writings]
-        writings |= zip(unknown, _predicted(codec, docs, unknown, predict, Given()))
-        return self._without(codec, docs, writings)
+        writings |= zip(unknown, _predicted(codec, words, unknown, predict, Given()))
+        return self._without(codec, words, writings)
 
-    def _remembered(self, docs: Sequence[Doc]) -> dict[int, Prediction]:
+    def _remembered(self, docs: Sequence[Doc], words: Sequence[Doc]) -> dict[int, Prediction]:
         """The predictions that were written, by the Doc's number; Docs that were retokenised since are left out."""
-        found = ((number, self._predictions.get(origin_of(doc))) for number, doc in enumerate(docs))
-        return {number: writing for number, writing in found if writing and writing.n_tokens == len(docs[number])}
+        found = ((number, self._predictions.get(doc)) for number, doc in enumerate(docs))
+        return {number: writing for number, writing in found if writing and writing.n_words == len(words[number])}
 
     def _without(self, codec: Codec, docs: Sequence[Doc], writings: Mapping[int, Prediction]) -> list[Doc]:
         """The Docs, each with a writing without what was written."""

@@ -287,6 +287,14 @@ class TrainedState:
             new_labels=(*self.new_labels, *labels),
         )
 
+    @property
+    def corrects(self) -> bool:
+        """Whether an update corrects what is predicted."""
+        if self.training is not None:
+            return self.training.parameters.corrects
+        is_loaded = self.saved_state is None and not self.has_begun and store.has_weights(self.model)
+        return is_loaded and self.settings.corrections
+
     def has_state(self) -> bool:
         """Whether the solver remembers more than its weights, which new labels take away."""
         training = self.training

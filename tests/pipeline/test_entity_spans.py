@@ -34,7 +34,7 @@ def test_writing_again_changes_no_score():
     nlp = learnt("ssvm_ner", spans_key="possible", threshold=0.1, **CRF)
     pipe, text, ruled = nlp.get_pipe("ssvm_ner"), doc(nlp, TEXT), doc(nlp, TEXT)
     ruled.set_ents([Span(ruled, 0, 2, "PER")], default="missing")
-    for tokens in (text, ruled):
+    for tokens in (text, ruled, Doc(nlp.vocab, words=TEXT.replace(" ", " \n ").split(" "))):
         predictions = pipe.predict([tokens])
         groups = []
         for _ in range(3):

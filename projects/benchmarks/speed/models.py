@@ -6,6 +6,7 @@ Where `accuracy.peers` has trained one of spaCy's to its end, that is used inste
 
 import argparse
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from shared.training import CONFIGS, parser_alone, spacy_config, train
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import minibatch
 from tqdm import tqdm
+
+from spacy_ssvm.corpus.conllu import conllu
 
 from . import corpora, crf
 
@@ -38,6 +41,7 @@ OURS = {
     "ours-parser": Recipe("parser", "ewt"),
     "ours-parser-1": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": 1}),
     "ours-parser-2": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": 2}),
+    "ours-parser-any": Recipe("parser", "ewt", overrides={"components.parser.model.structure": "spanning"}),
     "ours-ner-english": Recipe("ner", "wnut17"),
     "ours-senter": Recipe("senter", "documents"),
 }
@@ -47,6 +51,8 @@ SPACY = {
     "quick-parser": Recipe("tagger,parser", "ewt"),
     "quick-pipeline": Recipe("tagger,parser,ner", "documents"),
 }
+UDPIPE = "ewt.udpipe"
+"""A model of UDPipe 1, if its package is installed; its speed does not depend on how long it was trained."""
 CRFSUITE = {"crfsuite-ewt": "ours-ewt", "crfsuite-ner-dutch": "ours-ner-dutch"}
 """Models of CRFsuite, and those of ours whose templates and corpus they have."""
 
@@ -106,6 +112,9 @@ def make(name: str, data: Path, training: Path, epochs: int | None, steps: int) 
     if name in CRFSUITE:
         make_crfsuite(name, data, training)
         return
+    if name == UDPIPE:
+        make_udpipe(data, target)
+        return
     recipe = {**OURS, **SPACY}[name]
     if recipe.files == "documents":
         write_documents(data, training)
@@ -131,11 +140,28 @@ def make_crfsuite(name: str, data: Path, training: Path) -> None:
     crf.train(extract, [(sentence.words, getattr(sentence, column)) for sentence in sentences], training / name)
 
 
+def make_udpipe(data: Path, target: Path) -> None:
+    """Train a tokenizer, a tagger and a parser of UDPipe on EWT for one iteration."""
+    from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
+
+    sentences, reader, error = Sentences(), InputFormat.newConlluInputFormat(), ProcessingError()
+    reader.setText("".join(map(conllu, corpora.read_docs(data / "ewt-train.spacy"))))
+    sentence = Sentence()
+    while reader.nextSentence(sentence, error):
+        sentences.push_back(sentence)
+        sentence = Sentence()
+    once = ["epochs=1", "iterations=1", "iterations=1"]
+    trained = Trainer.train("morphodita_parsito", sentences, Sentences(), *once, error)
+    if error.occurred():
+        raise RuntimeError(f"UDPipe cannot be trained: {error.message}")
+    target.write_bytes(trained)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("training", type=Path)
-    names = [*OURS, *SPACY, *CRFSUITE]
+    names = [*OURS, *SPACY, *CRFSUITE, *[UDPIPE] * bool(find_spec("ufal.udpipe"))]
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
     parser.add_argument("--epochs", type=int, help="of ours at most")
     parser.add_argument("--steps", type=int, default=300, help="of spaCy's")

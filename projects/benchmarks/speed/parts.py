@@ -1,8 +1,22 @@
 """The parts of the measurement, in the order of the report."""
 
-from . import analyses, growth, large, long_texts, memory, prediction, size, startup, threads, token_profile, training
+from . import (
+    analyses,
+    growth,
+    large,
+    long_texts,
+    memory,
+    prediction,
+    size,
+    startup,
+    threads,
+    token_profile,
+    training,
+    unseen,
+)
 
 PARTS = {
+    "unseen": unseen,
     "prediction": prediction,
     "token": token_profile,
     "training": training,

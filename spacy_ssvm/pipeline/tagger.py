@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from spacy.attrs import POS, TAG
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.scorer import Scorer
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
@@ -95,7 +97,7 @@ class TaggerCodec(ChainCodec):
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         def values_of(vocab: Vocab, _: Sequence[Doc], labels: Sequence[np.ndarray]) -> np.ndarray:
-            return np.take(self.values(vocab), np.concatenate(labels), axis=0)
+            return self.values(vocab).take(np.concatenate(labels), axis=0)
 
         write_values(self.attributes, self.overwrite, docs, predictions, given, values_of)
 
@@ -110,9 +112,15 @@ class TaggerCodec(ChainCodec):
 
     def values(self, vocab: Vocab) -> np.ndarray:
         """spaCy's number of each label, uint64 [L, 1]."""
-        if self.attr == "pos":
-            return np.array([[COARSE_TAGS[label]] for label in self.labels], np.uint64)
-        return np.array([[vocab.strings.add(label)] for label in self.labels], np.uint64)
+        if self.attr == "tag":
+            for label in self.labels:
+                vocab.strings.add(label)
+        return self._numbers
+
+    @cached_property
+    def _numbers(self) -> np.ndarray:
+        number = COARSE_TAGS.__getitem__ if self.attr == "pos" else get_string_id
+        return np.array([[number(label)] for label in self.labels], np.uint64).reshape(-1, 1)
 
 
 class _GivenTags(TokenKinds):

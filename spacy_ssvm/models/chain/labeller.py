@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -82,13 +82,20 @@ class Labeller:
             types: of their tokens, for the sums.
             kinds: int32 [T], rows of `constraints.token`.
         """
-        tokens, starts, labels = np.arange(len(kinds)), columns.starts, np.zeros(len(kinds), np.int32)
-        if self.only is not None:
-            labels = (self.only if constraints is self.constraints else only_labels(constraints))[kinds]
-            tokens = np.flatnonzero(labels < 0)
-            starts = np.append(np.arange(0, len(tokens), SCORED_TOGETHER), len(tokens))
+        shared = self._shared(types)
+        if self.only is None:
+            chains = self._chains(columns.starts, kinds, constraints)
+            return partial(self._labels, columns, np.arange(len(kinds)), chains, shared)
+        labels = (self.only if constraints is self.constraints else only_labels(constraints))[kinds]
+        tokens = np.flatnonzero(labels < 0)
+        starts = np.append(np.arange(0, len(tokens), SCORED_TOGETHER), len(tokens))
         chains = self._chains(starts, kinds[tokens], constraints)
-        return partial(self._labels, columns, tokens, chains, self._shared(types), labels)
+
+        def all_labels() -> np.ndarray:
+            labels[tokens] = self._labels(columns, tokens, chains, shared)
+            return labels
+
+        return all_labels
 
     def scores(self, columns: Columns, types: Types | None, kinds: np.ndarray, constraints: Constraints) -> np.ndarray:
         """wᵀΦ of every token and label, float64 [T, L], constraints of tokens included."""
@@ -99,15 +106,16 @@ class Labeller:
         self._require_finite_values(chains)
         return scores
 
-    def _labels(
-        self, columns: Columns, tokens: np.ndarray, chains: FixedChains, shared: SharedScores, labels: np.ndarray
-    ) -> np.ndarray:
-        """`labels` with the best ones of the given tokens, int64, of which the chains are, for this call only."""
-        found = np.zeros(len(tokens), np.int32)
-        _label(columns, self.program, self.table, tokens, chains, shared, found)
+    def _labels(self, columns: Columns, tokens: np.ndarray, chains: FixedChains, shared: SharedScores) -> np.ndarray:
+        """The best labels of these tokens, int64, of which the chains are, for this call only."""
+        labels = np.zeros(len(tokens), np.int32)
+        _label(columns, self.program, self.table, tokens, chains, shared, labels)
         self._require_finite_values(chains)
-        labels[tokens] = found
         return labels
+
+    @cached_property
+    def _has_real_values(self) -> bool:
+        return bool(self.program.reals.max(initial=-1) >= 0)
 
     def _shared(self, types: Types | None) -> SharedScores:
         return NOTHING_SHARED if self.sums is None or types is None else self.sums.of(types)
@@ -128,7 +136,7 @@ class Labeller:
         )
 
     def _require_finite_values(self, chains: FixedChains) -> None:
-        if self.program.reals.max(initial=-1) >= 0:
+        if self._has_real_values:
             require_finite(chains.starts, chains.feature_starts, chains.values[: chains.feature_starts[-1]])
 
 

@@ -1,4 +1,4 @@
-"""Workers pass over whitespace tokens: two of them learn from Docs with whitespace what they learn from those without."""
+"""Workers pass over whitespace tokens: two of them learn the same from Docs with whitespace as from those without."""
 
 import io
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import spacy
 from spacy import util
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import DocBin, Span
 from spacy.training import Example
 
 from spacy_ssvm.distributed.block_worker import BlockWorker

@@ -177,7 +177,7 @@ def senter_features(
         *_window("is_punct", -2, 2),
         *(f"{attribute}[{offset}]" for attribute in ("like_num", "like_url", "like_email") for offset in (-1, 0)),
         *_window("length", -1, 0),
-        *_window("break_before", -1, 0),
+        "break_before[0]",
     ]
     return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra)
 

@@ -14,8 +14,9 @@ from ..models.named_parts import NamedPart
 from ..structures import UNKNOWN
 from ..structures.chain.biluo import (
     FIXED,
+    FREE,
+    NO_CONTINUATION,
     OUTSIDE,
-    Kind,
     biluo_constraints,
     continues,
     run,
@@ -96,7 +97,7 @@ class EntityKinds(TokenKinds):
         """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
         start, iob, entity = values.T
         is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
-        kinds = np.where(bounds, int(Kind.NO_CONTINUATION), int(Kind.FREE))
+        kinds = np.where(bounds, NO_CONTINUATION, FREE)
         kinds[(iob == IOB_BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
         if entity.any():
             first = 0

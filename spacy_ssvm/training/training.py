@@ -167,9 +167,11 @@ class Training:
         if len(self):
             self._up_to_date()
         docs = self.data.docs
-        if docs.n_examples > len(docs):
-            message = "[%s] %s Docs are learnt from as %s %s: objectives and certificates are of these"
-            LOGGER.info(message, self.name, f"{len(docs):,}", f"{docs.n_examples:,}", docs.unit)
+        divided = docs.sizes[docs.sizes > 1]
+        if len(divided):
+            message = "[%s] %s of %s Docs are learnt from as %s %s: objectives and certificates are of these"
+            numbers = [f"{number:,}" for number in (len(divided), len(docs), int(divided.sum()))]
+            LOGGER.info(message, self.name, *numbers, docs.unit)
         release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 

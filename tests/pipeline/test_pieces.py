@@ -1,6 +1,7 @@
 """Long Docs are learnt from in pieces, with the features of the whole; here, a piece has three tokens or more."""
 
 import logging
+import warnings
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def test_the_certificate_is_of_the_problem_as_cut(factory, solver, short, caplog
     text, gold = texts[factory]
     with caplog.at_level(logging.INFO, logger="spacy"):
         nlp.initialize(lambda: [Example(doc(nlp, text), doc(nlp, text, **gold))])
-    said = "1 Docs are learnt from as 2 pieces of at least 3 tokens: objectives and certificates are of these"
+    said = "1 of 1 Docs are learnt from as 2 pieces of at least 3 tokens: objectives and certificates are of these"
     assert f"[{factory}] {said}" in caplog.messages
     pipe = nlp.get_pipe(factory)
     example = Example(doc(nlp, text), doc(nlp, text, **gold))
@@ -133,6 +134,17 @@ def test_the_certificate_is_of_the_problem_as_cut(factory, solver, short, caplog
     assert certificate.primal == pytest.approx(objective(planes, weights, 0.2, power), rel=1e-6)
     assert certificate.primal == pytest.approx(best, rel=1e-4)
     assert certificate.dual == pytest.approx(best, rel=1e-4)
+
+
+def test_the_log_counts_the_docs_that_are_cut_and_their_pieces(short, caplog):
+    nlp = blank("ssvm_ner")
+    example, texts = long_example(nlp, "ssvm_ner"), ["It is .", "Go home .", ""]
+    whole = [Example(doc(nlp, text), doc(nlp, text, ents=["O"] * len(text.split()))) for text in texts]
+    with caplog.at_level(logging.INFO, logger="spacy"):
+        nlp.initialize(lambda: [*whole, example, example])
+    sizes = data_of(nlp).docs.sizes.tolist()
+    assert sizes == [1, 1, sizes[-1], sizes[-1]] and sizes[-1] > 2
+    assert f"[ssvm_ner] 2 of 4 Docs are learnt from as {2 * sizes[-1]} pieces of" in caplog.text
 
 
 def test_unknown_labels_are_completed_in_their_piece(short):
@@ -179,22 +191,34 @@ def test_a_long_doc_comes_back_and_changes(factory, short):
     assert nlp.get_pipe(factory).certificate().gap >= -1e-9
 
 
-@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
-def test_learning_from_pieces_goes_on_from_a_saved_state(factory, short):
-    def learner():
-        nlp = blank(factory, save_solver_state=True, solver_settings={"tolerance": 0.0})
-        examples = [long_example(nlp, factory), *EXAMPLES[factory](nlp)[:2]]
-        teach(nlp, examples, 2)
-        return nlp, examples
+@pytest.mark.parametrize("factory", CHAINS)
+@pytest.mark.parametrize("solver", ["DCD", "SAP", "MIRA", "Perceptron"])
+def test_learning_from_pieces_goes_on_from_a_saved_state(factory, solver, short, tmp_path):
+    """Two epochs, and two of the pipeline that was saved, are four, as of short Docs."""
+    settings = {"tolerance": 0.0} if solver in ("DCD", "SAP") else {}
 
-    nlp, examples = learner()
-    train(nlp, examples, 2)
-    again = blank(factory, save_solver_state=True, solver_settings={"tolerance": 0.0}).from_bytes(
-        learner()[0].to_bytes()
-    )
-    train(again, [long_example(again, factory), *EXAMPLES[factory](again)[:2]], 2)
-    left, right = (each.get_pipe(factory).to_bytes(exclude=["vocab", "state"]) for each in (nlp, again))
-    assert left == right
+    def pipeline():
+        return blank(factory, solver, settings, save_solver_state=True)
+
+    def examples(nlp):
+        return [long_example(nlp, factory), *EXAMPLES[factory](nlp)[:2]]
+
+    def learnt():
+        nlp = pipeline()
+        found = teach(nlp, examples(nlp), 2)
+        assert max(data_of(nlp).docs.sizes) > 2
+        return nlp, found
+
+    straight, found = learnt()
+    train(straight, found, 2)
+    learnt()[0].to_disk(tmp_path)
+    again = pipeline().from_disk(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train(again, examples(again), 2)
+    left, right = (nlp.get_pipe(factory) for nlp in (straight, again))
+    assert left.to_bytes(exclude=["vocab", "state"]) == right.to_bytes(exclude=["vocab", "state"])
+    assert left.figures == right.figures and left.certificate() == right.certificate()
 
 
 @pytest.mark.parametrize("factory", CHAINS)

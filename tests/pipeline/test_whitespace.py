@@ -10,14 +10,13 @@ import spacy
 from spacy.scorer import Scorer
 from spacy.tokens import Doc, DocBin, Span, Token
 from spacy.training import Example
-from spacy.training.augment import make_whitespace_variant
 
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.words import BREAKS, breaks, example_of_words, origin_of, tokens_of, words_of
 
 from .components import LANG, SCORE, SCORED, TEXTS, every, learnt, learnt_as, written
-from .toy import EXAMPLES, blank, doc, train
+from .toy import EXAMPLES, blank, doc, train, variant
 
 ALL = ("ssvm_senter", "ssvm_tagger", "ssvm_morphologizer", "ssvm_lemmatizer", "ssvm_ner", "ssvm_parser")
 READ_NO_BREAKS = ALL[1:]
@@ -32,17 +31,6 @@ def spaced(tokens: Doc, every: int) -> Doc:
         words += [token.text, *["\n", "  "] * is_end]
         spaces += [bool(token.whitespace_) and not is_end, *[False] * 2 * is_end]
     return Doc(tokens.vocab, words, spaces)
-
-
-def variant(nlp, example: Example, places: list[int]) -> Example:
-    """An example whose gold annotation has whitespace before the words at these places, in descending order."""
-    has_entities = example.reference.has_annotation("ENT_IOB")
-    for place in (place for place in places if place <= len(example.reference)):
-        example = make_whitespace_variant(nlp, example, "\n", place)
-    if has_entities and not example.reference.ents:
-        example.reference.ents = []  # spaCy's augmenter forgets that there are none.
-    words, spaces = zip(*((token.text, bool(token.whitespace_)) for token in example.reference))
-    return Example(Doc(nlp.vocab, words, spaces), example.reference)
 
 
 def token_numbers(tokens: Doc) -> list[int]:

@@ -9,6 +9,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob
+from spacy.training.augment import make_whitespace_variant
 
 from spacy_ssvm.pipeline.analyses import joined
 from spacy_ssvm.pipeline.lemmas.edit_scripts import script_of
@@ -124,6 +125,17 @@ def parser_examples(nlp: Language, corpus=TREES) -> list[Example]:
 
 def lemmatizer_examples(nlp: Language, corpus=LEMMATISED) -> list[Example]:
     return [tagged(nlp, text, lemmas, "lemmas") for text, lemmas in corpus]
+
+
+def variant(nlp: Language, example: Example, places: list[int]) -> Example:
+    """An example whose gold annotation has whitespace before the words at these places, in descending order."""
+    has_entities = example.reference.has_annotation("ENT_IOB")
+    for place in (place for place in places if place <= len(example.reference)):
+        example = make_whitespace_variant(nlp, example, "\n", place)
+    if has_entities and not example.reference.ents:
+        example.reference.ents = []  # spaCy's augmenter forgets that there are none.
+    words, spaces = zip(*((token.text, bool(token.whitespace_)) for token in example.reference))
+    return Example(Doc(nlp.vocab, words, spaces), example.reference)
 
 
 STRUCTURES = (("projective", 1), ("projective", 2), ("projective", 3), ("nonprojective", 1), ("nonprojective", 2))

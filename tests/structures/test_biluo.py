@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.structures.chain import biluo
-from spacy_ssvm.structures.chain.biluo import FIXED, Kind, biluo_constraints, n_states, segments, state
+from spacy_ssvm.structures.chain.biluo import FIXED, FREE, NO_CONTINUATION, biluo_constraints, n_states, segments, state
 from spacy_ssvm.structures.chain.scored import ChainScores, TransitionScores
 
 from .enumeration import legal_sequences
@@ -38,7 +38,7 @@ def labelled(found, length):
 
 @pytest.mark.parametrize(("length", "n_types"), [(0, 1), (1, 2), (2, 2), (3, 2), (5, 1)])
 def test_legal_sequences_are_the_segmentations(length, n_types):
-    legal = legal_sequences(biluo_constraints(n_types), [Kind.FREE] * length)
+    legal = legal_sequences(biluo_constraints(n_types), [FREE] * length)
     expected = {labelled(found, length): found for found in segmentations(length, n_types)}
     assert set(legal) == set(expected) and len(legal) == len(set(legal))
     for y in legal:
@@ -47,16 +47,15 @@ def test_legal_sequences_are_the_segmentations(length, n_types):
 
 @given(st.lists(st.integers(0, FIXED + n_states(1) - 1), max_size=4))
 def test_kinds_of_tokens(kinds):
-    """NO_BEGIN: no segment starts at the token; NO_CONTINUATION: none runs on into it; FIXED + l: label l."""
+    """NO_CONTINUATION: no segment runs on into the token; FIXED + l: it has label l."""
 
     def allowed(found, y):
-        begins = {first for first, _, _ in found}
         continues = {token for first, end, _ in found for token in range(first + 1, end)}
         for token, kind in enumerate(kinds):
             if kind >= FIXED:
                 if y[token] != kind - FIXED:
                     return False
-            elif (kind & Kind.NO_BEGIN and token in begins) or (kind & Kind.NO_CONTINUATION and token in continues):
+            elif kind == NO_CONTINUATION and token in continues:
                 return False
         return True
 

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from spacy_ssvm.models.tree.data import double_precision
 from spacy_ssvm.models.tree.predictor import tree_scores
 from spacy_ssvm.structures import FORBIDDEN, NONE_OF_THESE, UNKNOWN
-from spacy_ssvm.structures.chain.biluo import Kind, biluo_constraints, n_states, run, segments, segments_above
+from spacy_ssvm.structures.chain.biluo import (
+    FREE,
+    NO_CONTINUATION,
+    biluo_constraints,
+    n_states,
+    run,
+    segments,
+    segments_above,
+)
 from spacy_ssvm.structures.chain.scored import (
     ChainScores,
     KnownLabels,
@@ -60,10 +68,10 @@ def chains(draw) -> ChainScores:
 
 @st.composite
 def segmented(draw) -> ChainScores:
-    """BILUO labels of one or two types over up to four tokens, where some begin no segment."""
+    """BILUO labels of one or two types over up to four tokens, where some continue no segment."""
     n_types, length = draw(st.integers(1, 2)), draw(st.integers(0, 4))
     allowed = biluo_constraints(n_types)
-    kinds = draw(st.lists(st.sampled_from([Kind.FREE, Kind.NO_BEGIN]), min_size=length, max_size=length))
+    kinds = draw(st.lists(st.sampled_from([FREE, NO_CONTINUATION]), min_size=length, max_size=length))
     tokens = _drawn(draw, length, n_states(n_types)) + allowed.token[np.array(kinds, np.int64)]
     transitions = _drawn(draw, n_states(n_types), n_states(n_types)) + allowed.transition
     return ChainScores(tokens, TransitionScores(transitions, allowed.start, allowed.end))

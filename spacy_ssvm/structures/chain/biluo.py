@@ -1,7 +1,6 @@
 """Segments as a chain: BILUO tags as labels, and the rules of BILUO as constraints."""
 
 import math
-from enum import IntFlag
 
 import numpy as np
 
@@ -17,18 +16,9 @@ BEGIN, INSIDE, LAST, UNIT = 1, 2, 3, 4
 """Positions of a token in its segment; `state` combines them with segment types to labels."""
 
 
-class Kind(IntFlag):
-    """Kinds of tokens, which are row numbers of `Constraints.token`; flags may be combined."""
-
-    FREE = 0
-    NO_BEGIN = 1
-    """No segment begins here (whitespace)."""
-    NO_CONTINUATION = 2
-    """No segment continues here from the token before (a sentence start)."""
-
-
-FIXED = 4
-"""Row FIXED + l is the kind of a token whose label must be l."""
+FREE, NO_CONTINUATION, FIXED = 0, 1, 2
+"""Kinds of tokens, which are row numbers of `Constraints.token`: without a limit; where no segment continues from the token
+before (a sentence start); and, FIXED + l, where the label must be l."""
 
 
 def n_states(n_types: int) -> int:
@@ -62,13 +52,8 @@ def biluo_constraints(n_types: int) -> Constraints:
     continues = (position == INSIDE) | (position == LAST)
     same = segment_type[:, None] == segment_type[None, :]
     allowed = np.where(opens[:, None], continues[None, :] & same, ~continues[None, :])
-    begins = (position == BEGIN) | (position == UNIT)
     token = np.zeros((FIXED, n))
-    for kind in range(FIXED):
-        if kind & Kind.NO_BEGIN:
-            token[kind, begins] = FORBIDDEN
-        if kind & Kind.NO_CONTINUATION:
-            token[kind, continues] = FORBIDDEN
+    token[NO_CONTINUATION, continues] = FORBIDDEN
     start, end = np.where(continues, FORBIDDEN, 0.0), np.where(opens, FORBIDDEN, 0.0)
     return with_fixed(Constraints(start, end, np.where(allowed, 0.0, FORBIDDEN), token))
 

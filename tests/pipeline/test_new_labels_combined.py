@@ -171,8 +171,9 @@ def test_a_long_doc_is_learnt_in_pieces(factory):
             words, labels = [*words, *TEXTS[k // 50].split()], [*labels, *of_text[k // 50].split()]
     annotation = {"ents": biluo_to_iob(labels)} if factory == "ssvm_ner" else {"tags": labels}
     assert len(words) > 500
-    epochs(nlp, [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, **annotation))], 3)
-    assert is_learnt(nlp, factory) and own(nlp, factory) == before
+    example = Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, **annotation))
+    epochs(nlp, [example], 1)
+    assert nlp.evaluate([example])[COMPONENTS[factory].score] == 1.0 and own(nlp, factory) == before
     have_new = nlp.get_pipe(factory).trained.training.data.problem().corrections.have_new_labels
     assert 0 < have_new.sum() <= 3 < len(have_new)
 
@@ -218,7 +219,6 @@ def test_another_tokenisation_of_the_reference(factory):
     attribute = "ent_type_" if key == "ents" else "tag_"
     for example, expected in (split, 2), (merged, 1):
         found = [getattr(token, attribute) for token in nlp.get_pipe(factory)(example.predicted.copy())]
-        print(found)
         if key == "ents" or example is merged:
             assert found[3:] == [NEW_LABEL[factory]] * expected
 

@@ -263,7 +263,7 @@ class Start(NamedTuple):
     Attributes:
         weights: `Weights` to start from.
         only_present: whether they are corrected: the weights of features that no Doc has stay as they are, so that the
-            data set may leave them out, and no Doc is cut, as none is in prediction.
+            data set may leave them out, and no Doc is cut, as none is in prediction, unless labels are new.
         first_pass: for training from zero, as `training.first_pass` has learnt it.
         state: `DataSet.state`, if the saved training goes on; then the solver has the vector.
         new_labels: the component's labels that corrections are to learn, as the weights did not know them when they

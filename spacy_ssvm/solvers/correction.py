@@ -42,7 +42,8 @@ class Correction(Parameters):
 class CorrectionLearner(Learner):
     """w ← w + τ D ΔΦ(ŷ) until the prediction is right; τ = (Δ − wᵀΔΦ) / ΔΦᵀDΔΦ, D = diag(`Corrections.rates`).
 
-    ŷ is decoded with its loss. An example that is predicted correctly, by `Corrections.margin`, changes nothing.
+    ŷ is decoded with Δ, which is `Corrections.goal` of its loss. An example that is predicted correctly, by
+    `Corrections.margin`, changes nothing.
 
     Examples with new labels are a problem of their own: ½(w − w₀)ᵀD′⁻¹(w − w₀) + C Σ ξ_i², D′_f = D_f^(1/16), where w₀
     has all that is learnt otherwise. It is solved by dual coordinate descent, as by `dcd`: w = w₀ + Σ α D′ΔΦ.
@@ -60,15 +61,16 @@ class CorrectionLearner(Learner):
         super().begin_epoch(rng)
         if self._remembered:
             remembered = np.array(list(self._remembered), np.int64)
+            rates = _rates_for_new(self._rates)
             for _ in range(INNER_PASSES):
-                _inner_pass(rng.permutation(remembered), self.w, self._rates, self.planes)
+                _inner_pass(rng.permutation(remembered), self.w, rates, self.planes)
 
     def visit(self, examples: np.ndarray) -> None:
         have_new = self.problem.corrections.have_new_labels
         if have_new is not None:
             self._learn_new(examples[have_new[examples]])
             examples = examples[~have_new[examples]]
-        limits = self.parameters.max_updates, self.problem.corrections.margin
+        limits = self.parameters.max_updates, self.problem.corrections.margin, self.problem.corrections.goal
         plane = plane_buffer(self.problem.max_plane_entries)
         self.loss += call(_visit, self.problem, examples, self.w, self._rates, *limits, plane)
 
@@ -79,11 +81,11 @@ class CorrectionLearner(Learner):
 
     def _learn_new(self, examples: np.ndarray) -> None:
         """Visit examples with new labels, and remember them; those that are still wrong are visited again."""
-        wrong = examples
+        wrong, rates = examples, _rates_for_new(self._rates)
         for visit in range(self.parameters.max_updates):
             if not len(wrong):
                 break
-            suffered = visit_each(_learn, self.problem, self.planes, wrong, self.w, self._rates)
+            suffered = visit_each(_learn, self.problem, self.planes, wrong, self.w, rates)
             self.loss += suffered.sum if visit == 0 else 0.0
             wrong = wrong[losses(self.problem, self.w, wrong) > 0]
         for example in examples.tolist():
@@ -121,6 +123,12 @@ NEW_RATE = np.float32(1.0)
 NO_RATES = Rates(np.zeros(0, np.float32), np.zeros(0, np.float32), np.ones(1, np.int64))
 
 
+def _rates_for_new(rates: Rates) -> Rates:
+    """The rates to the power of 1/16: with them, frequent features can tell a new label from others."""
+    single, blocks = (np.sqrt(np.sqrt(np.sqrt(np.sqrt(values)))) for values in (rates.single, rates.blocks))
+    return rates._replace(single=single, blocks=blocks)
+
+
 @kernel
 def _rate(rates, index):
     n_single = len(rates.single)
@@ -128,12 +136,6 @@ def _rate(rates, index):
         return rates.single[index]
     block = (index - n_single) // rates.size[0]
     return rates.blocks[block] if block < len(rates.blocks) else NEW_RATE
-
-
-@kernel
-def _rate_for_new(rates, index):
-    """The rate to the power of 1/16: with it, frequent features can tell a new label from others."""
-    return np.sqrt(np.sqrt(np.sqrt(np.sqrt(_rate(rates, index)))))
 
 
 @kernel
@@ -149,7 +151,7 @@ def _step(weights, rates, violation, plane, size):
 
 
 @kernel
-def _visit(oracle, data, examples, weights, rates, max_updates, margin, plane):
+def _visit(oracle, data, examples, weights, rates, max_updates, margin, goal, plane):
     suffered = 0.0
     for example in examples:
         for update in range(max_updates):
@@ -158,14 +160,14 @@ def _visit(oracle, data, examples, weights, rates, max_updates, margin, plane):
                 suffered += loss
             if loss == 0.0:
                 break
-            size, loss = find_plane(oracle, data, example, weights, 1.0, plane)
-            _step(weights, rates, loss - dot(weights, plane.indices, plane.values, size), plane, size)
+            size, loss = find_plane(oracle, data, example, weights, goal, plane)
+            _step(weights, rates, goal * loss - dot(weights, plane.indices, plane.values, size), plane, size)
     return suffered
 
 
 @kernel
 def _sweep(example, weights, rates, planes):
-    """A pass over the dual variables of an example, newest plane first; `planes.norm` is ΔΦᵀD′ΔΦ."""
+    """A pass over the dual variables of an example, newest plane first; rates: D′; `planes.norm` is ΔΦᵀD′ΔΦ."""
     total = total_alpha(planes, example)
     p = planes.head[example]
     while p != NO_PLANE:
@@ -175,7 +177,7 @@ def _sweep(example, weights, rates, planes):
         if step != 0.0:
             indices, values = read_plane(planes, p)
             for k in range(len(indices)):
-                weights[indices[k]] += step * _rate_for_new(rates, indices[k]) * values[k]
+                weights[indices[k]] += step * _rate(rates, indices[k]) * values[k]
             total += step
             planes.alpha[p] = alpha
         p = planes.next[p]
@@ -204,7 +206,7 @@ def _learn(oracle, data, examples, weights, rates, sums, planes, plane):
         if is_violated and find(planes, example, plane, size, loss) == NO_PLANE:
             p, norm = add(planes, example, plane, size, loss), 0.0
             for k in range(size):
-                norm += _rate_for_new(rates, plane.indices[k]) * plane.values[k] * plane.values[k]
+                norm += _rate(rates, plane.indices[k]) * plane.values[k] * plane.values[k]
             planes.norm[p] = norm
         _solve(example, weights, rates, planes)
 

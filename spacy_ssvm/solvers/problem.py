@@ -78,12 +78,14 @@ class Corrections(NamedTuple):
     have_new_labels: bool [n], the examples of which gold has a label that is new; None where there are none.
     margin: by what part of their loss other structures must be behind for an example to be right; above 0 where the
         weights are rounded to predict with.
+    goal: by what part of their loss other structures are behind after a step.
     """
 
     rates: Rates | None = None
     initial: Callable[[int], np.ndarray] | None = None
     have_new_labels: np.ndarray | None = None
     margin: float = 0.0
+    goal: float = 1.0
 
 
 EQUAL_RATES = Corrections()

@@ -46,25 +46,26 @@ def mistaken(problem, weights: np.ndarray) -> list[int]:
     return [example for example in range(problem.n_examples) if plane_of(problem, example, weights, 0.0)[1] > 0]
 
 
+@pytest.mark.parametrize("goal", [1.0, 0.3])
 @pytest.mark.parametrize("seed", range(5))
-def test_an_update_is_the_smallest_that_removes_the_violation(seed):
+def test_an_update_is_the_smallest_that_removes_the_violation(seed, goal):
     before, metric = np.random.default_rng(seed).normal(size=D), rates(seed)
-    problem = told(PROBLEM, rates=single(metric))
+    problem = told(PROBLEM, rates=single(metric), goal=goal)
     example = mistaken(problem, before)[0]
-    difference, loss = plane_of(problem, example, before, 1.0)
+    difference, loss = plane_of(problem, example, before, goal)
     learner = start(Correction(max_updates=1), problem, before)
     learner.visit(np.array([example]))
     optimum = minimize(
         lambda w: ((w - before) ** 2 / metric).sum() / 2,
         before,
         jac=lambda w: (w - before) / metric,
-        constraints={"type": "eq", "fun": lambda w: w @ difference - loss, "jac": lambda w: difference},
+        constraints={"type": "eq", "fun": lambda w: w @ difference - goal * loss, "jac": lambda w: difference},
         method="SLSQP",
         options={"maxiter": 1000, "ftol": 1e-14},
     )
     assert optimum.success
     np.testing.assert_allclose(learner.w, optimum.x, atol=1e-5)
-    assert learner.w @ difference == pytest.approx(loss)
+    assert learner.w @ difference == pytest.approx(goal * loss)
 
 
 def test_what_is_predicted_correctly_changes_nothing():

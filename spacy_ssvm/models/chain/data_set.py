@@ -24,6 +24,10 @@ from .pieces import WHOLE_DOCS, Segmentation, runs_of_pieces
 LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",), ones="values")
 """The arrays of `Chains`."""
 
+TOKEN_GOAL = 0.3
+"""`Corrections.goal` of single tokens. Few of their features are of the context, and those of the form stand in all
+other places of a frequent word: the further a step goes, the more of these change their labels, too."""
+
 
 class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
     """Chains with their feature rows.
@@ -110,7 +114,8 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
 
     def problem_by_row(self) -> Problem:
         rows = self.features
-        corrections = Corrections(rows.rates(), self.initial, self._gold.have_new)
+        goal = TOKEN_GOAL if self._segmentation.of_tokens else 1.0
+        corrections = Corrections(rows.rates(), self.initial, self._gold.have_new, goal=goal)
         return chain_problem(self.examples.joined(), len(rows), corrections, self.examples.extent())
 
     def number_weights(self, by_use: bool) -> None:

@@ -92,15 +92,17 @@ class ChainModel:
         is_new = np.array([owner in start.new_labels for owner in self.space.owners.values()], np.bool_)
         earlier = StartWeights(weights.seen, is_new, is_new | ~files.has_weight(weights))
         labels = self._seen_labels(weights.first_pass)
+        # What is right in its piece may be wrong in the whole Doc; but a long whole one teaches a new label little.
+        whole = start.only_present and not is_new.any()
         if weights.hash_bits:
             weights = files.spread(weights)
             table, earlier = empty_table(weights.hash_bits), earlier._replace(seen=weights.seen)
         elif start.only_present:
             table, earlier = empty_table(None), earlier._replace(weights=weights)
-            return self._data_set(table, earlier, labels, whole=True), weights.transitions.ravel()
+            return self._data_set(table, earlier, labels, whole=whole), weights.transitions.ravel()
         else:
             table = table_of(weights.keys, 0)
-        return self._data_set(table, earlier, labels, whole=start.only_present), files.as_vector(weights)
+        return self._data_set(table, earlier, labels, whole=whole), files.as_vector(weights)
 
     def _resumed(self, index: np.ndarray, *notes: np.ndarray) -> ChainSet:
         bits = self._hash_bits

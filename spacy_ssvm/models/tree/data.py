@@ -9,11 +9,11 @@ from ...features.index import Columns
 from ...kernels import FirstClassFunction, Float64Array, Int8Array, Int32Array, Int64Array, kernel
 from ...structures.tree.parts import (
     DECODER,
-    LOOPY,
     PROJECTIVE,
     PROJECTIVE_GRANDPARENTS,
     PROJECTIVE_SIBLINGS,
     SPANNING,
+    SPANNING_GRANDPARENTS,
 )
 from ..packing import Masked
 
@@ -22,7 +22,7 @@ STRUCTURES = {
     ("projective", 2): PROJECTIVE_SIBLINGS,
     ("projective", 3): PROJECTIVE_GRANDPARENTS,
     ("nonprojective", 1): SPANNING,
-    ("nonprojective", 2): LOOPY,
+    ("nonprojective", 2): SPANNING_GRANDPARENTS,
 }
 """The structures by the settings structure and order."""
 

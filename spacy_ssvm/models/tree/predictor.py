@@ -51,7 +51,7 @@ class TreePredictor:
         self.extractor = extractor
         self._vocab = vocab
         self.shape = shape
-        self._steps = masked_in_steps(weights.trees, 1 << shape.arc_bits)
+        self._steps = masked_in_steps(weights.trees, 1 << shape.arc_bits, shape.n_labels)
         self._space = space
         self._first_pass = first_pass
 

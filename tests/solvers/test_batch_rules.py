@@ -16,7 +16,7 @@ from spacy_ssvm.solvers.one_slack import OneSlack
 from spacy_ssvm.solvers.pairs import combine, pair_step
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
-from spacy_ssvm.structures.tree.parts import LOOPY
+from spacy_ssvm.structures.tree.parts import SPANNING_GRANDPARENTS
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import random_problem
@@ -99,7 +99,7 @@ def test_a_solved_problem_is_left_alone(parameters):
 @pytest.mark.parametrize("parameters", [Cpd(C=0.01), OneSlack(C=0.01)])
 def test_without_exact_oracles_learning_goes_on(parameters):
     """There is no certificate that could end it, so that w must not rest at an estimated gap."""
-    learner = epochs(start(parameters, tree_problem(4, structure=LOOPY, n_examples=12)), 12)
+    learner = epochs(start(parameters, tree_problem(4, structure=SPANNING_GRANDPARENTS, n_examples=12)), 12)
     w = learner.w.tobytes()
     assert not learner.done() and epochs(learner, 5).w.tobytes() != w
 

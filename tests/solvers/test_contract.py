@@ -24,7 +24,7 @@ from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
 from spacy_ssvm.solvers.sgd import Sgd
-from spacy_ssvm.structures.tree.parts import LOOPY, PROJECTIVE_SIBLINGS, SPANNING
+from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS, SPANNING, SPANNING_GRANDPARENTS
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, halves, objective, random_problem, without_features
@@ -180,7 +180,7 @@ def test_other_solvers_have_no_certificate(name):
 
 @names(is_certified)
 def test_decoding_that_is_not_exact_gives_no_certificate(name):
-    learner, certificate = fit(SOLVERS[name], tree_problem(4, structure=LOOPY), 5)
+    learner, certificate = fit(SOLVERS[name], tree_problem(4, structure=SPANNING_GRANDPARENTS), 5)
     assert certificate is None and not learner.done()
 
 

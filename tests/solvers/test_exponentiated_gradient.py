@@ -9,7 +9,7 @@ from spacy_ssvm.solvers.exponentiated_gradient import ExponentiatedGradient
 from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.structures import FORBIDDEN
-from spacy_ssvm.structures.tree.parts import LOOPY
+from spacy_ssvm.structures.tree.parts import SPANNING_GRANDPARENTS
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import halves, random_problem, single_tokens
@@ -224,7 +224,7 @@ def test_any_C_moves_every_example(C, known_part):
 
 def test_structures_without_exact_marginals_are_refused():
     with pytest.raises(ValueError, match="this solver needs exact marginals, which the model's structure does not"):
-        start(ExponentiatedGradient(), tree_problem(4, structure=LOOPY))
+        start(ExponentiatedGradient(), tree_problem(4, structure=SPANNING_GRANDPARENTS))
 
 
 def test_it_refuses_what_is_not_smooth():

@@ -6,7 +6,7 @@ from ...features.arc_program import read_sentence
 from ...kernels import kernel
 from ...structures import FORBIDDEN
 from ...structures.tree.decoders import decoder
-from ...structures.tree.parts import LOOPY, PROJECTIVE, ROOT_LABEL, SPANNING, UNKNOWN
+from ...structures.tree.parts import PROJECTIVE, ROOT_LABEL, SPANNING, SPANNING_GRANDPARENTS, UNKNOWN
 from .data import Trees, double_precision
 from .oracles import DecodedTrees, decode
 from .scores import candidate_arcs
@@ -87,7 +87,7 @@ def project(trees: Trees, heads: np.ndarray, labels: np.ndarray) -> int:
     """
     changed = np.zeros(len(trees.columns.starts) - 1, np.bool_)
     # Pairs of arcs have no scores here, so that a first-order decoder suffices.
-    single = SPANNING if trees.shape.structure in (SPANNING, LOOPY) else PROJECTIVE
+    single = SPANNING if trees.shape.structure in (SPANNING, SPANNING_GRANDPARENTS) else PROJECTIVE
     trees = trees._replace(decoder=decoder(single))
     _project(trees, heads, labels, changed)
     return int(changed.sum())

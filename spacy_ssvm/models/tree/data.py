@@ -9,11 +9,11 @@ from ...features.index import Columns
 from ...kernels import FirstClassFunction, Float64Array, Int8Array, Int32Array, Int64Array, kernel
 from ...structures.tree.parts import (
     DECODER,
-    LOOPY,
     PROJECTIVE,
     PROJECTIVE_GRANDPARENTS,
     PROJECTIVE_SIBLINGS,
     SPANNING,
+    SPANNING_GRANDPARENTS,
 )
 from ..packing import Masked
 
@@ -22,7 +22,7 @@ STRUCTURES = {
     ("projective", 2): PROJECTIVE_SIBLINGS,
     ("projective", 3): PROJECTIVE_GRANDPARENTS,
     ("nonprojective", 1): SPANNING,
-    ("nonprojective", 2): LOOPY,
+    ("nonprojective", 2): SPANNING_GRANDPARENTS,
 }
 """The structures by the settings structure and order."""
 
@@ -108,14 +108,19 @@ class WeightVector(NamedTuple):
     Attributes:
         double: float64 [d].
         steps: int8 [d], in units of arc_step for arcs and pairs of arcs, and of label_step for labels. Sums of steps
-            are exact, in any order and on any processor.
+            are exact, in any order and on any processor. The L weights of a label feature begin a row of
+            label_row elements, which zeros fill.
     """
 
     double: Float64Array
     steps: Int8Array
     arc_step: float
     label_step: float
+    label_row: int
 
+
+CACHE_LINE = 64
+"""Size of a cache line in bytes."""
 
 MAX_STEPS = 127
 """The largest magnitude of a weight, in steps."""
@@ -124,7 +129,7 @@ MAX_STEPS = 127
 @kernel
 def double_precision(weights):
     """The `WeightVector` of w, float64 [d]."""
-    return WeightVector(weights, np.empty(0, np.int8), 1.0, 1.0)
+    return WeightVector(weights, np.empty(0, np.int8), 1.0, 1.0, 0)
 
 
 @kernel
@@ -140,12 +145,31 @@ def _write_steps(weights, steps):
     return step
 
 
-def in_steps(weights: np.ndarray, n_arcs: int) -> WeightVector:
-    """The `WeightVector` of w, float32 [d], rounded; n_arcs: the number of weights before those of labels."""
+def _rounded(weights: np.ndarray, n_arcs: int) -> WeightVector:
+    """w, float32 [d], in steps, without room between the rows."""
     steps = np.zeros(len(weights), np.int8)
     arc_step = _write_steps(weights[:n_arcs], steps[:n_arcs])
     label_step = _write_steps(weights[n_arcs:], steps[n_arcs:])
-    return WeightVector(np.zeros(0), steps, arc_step, label_step)
+    return WeightVector(np.zeros(0), steps, arc_step, label_step, 0)
+
+
+def _in_rows(weights: WeightVector, n_arcs: int, n_labels: int) -> WeightVector:
+    """The same steps with the label weights in rows, each in as few cache lines as possible."""
+    lines = -(-n_labels // CACHE_LINE) * CACHE_LINE
+    row = lines if n_labels > CACHE_LINE else 1 << (n_labels - 1).bit_length()
+    of_labels = weights.steps[n_arcs:].reshape(-1, n_labels)
+    size = n_arcs + len(of_labels) * row
+    room = np.zeros(size + CACHE_LINE, np.int8)
+    first = -room.ctypes.data % CACHE_LINE
+    steps = room[first : first + size]
+    steps[:n_arcs] = weights.steps[:n_arcs]
+    steps[n_arcs:].reshape(-1, row)[:, :n_labels] = of_labels
+    return weights._replace(steps=steps, label_row=row)
+
+
+def in_steps(weights: np.ndarray, n_arcs: int, n_labels: int = 1) -> WeightVector:
+    """The `WeightVector` of w, float32 [d], rounded; n_arcs: the number of weights before those of labels."""
+    return _in_rows(_rounded(weights, n_arcs), n_arcs, n_labels)
 
 
 @kernel
@@ -159,13 +183,13 @@ def _spread(bits, values, spread):
         at += bit
 
 
-def masked_in_steps(weights: Masked, n_arcs: int) -> WeightVector:
+def masked_in_steps(weights: Masked, n_arcs: int, n_labels: int) -> WeightVector:
     """`in_steps` of a vector without its zeros; n_arcs: a multiple of 8."""
-    stored = in_steps(weights.values, weights.count(n_arcs))
+    stored = _rounded(weights.values, weights.count(n_arcs))
     steps = np.zeros(weights.length, np.int8)
     if len(weights.values):
         _spread(weights.bits, stored.steps, steps)
-    return stored._replace(steps=steps)
+    return _in_rows(stored._replace(steps=steps), n_arcs, n_labels)
 
 
 def weights_at(weights: WeightVector, indices: np.ndarray, of_labels: bool) -> np.ndarray:

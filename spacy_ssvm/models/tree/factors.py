@@ -125,7 +125,7 @@ def fired(trees: Trees, read: Sentence, weights: WeightVector, factor: TreeFacto
         describe_arc(arc, FIRST, factor.head, factor.modifier, factor.third)
     is_label = factor.kind == "label"
     bits, first_row = (shape.label_bits, 1 << shape.arc_bits) if is_label else (shape.arc_bits, 0)
-    width, label = (shape.n_labels, factor.label) if is_label else (1, 0)
+    width, label = (weights.label_row or shape.n_labels, factor.label) if is_label else (1, 0)
     bound = max_features(trees.program, read.keys.shape[1] - 2)
     indices, values, ends = np.empty(bound, np.int64), np.empty(bound), np.empty(1, np.int64)
     found = []

@@ -25,11 +25,11 @@ from ...kernels import FirstClassFunction, Int32Array, kernel, signature
 from ...solvers.problem import Cliques, Corrections, Extent, Problem, Rates, min_cost
 from ...structures.tree.kbest import eisner_kbest, labelled_kbest, spanning_kbest
 from ...structures.tree.parts import (
-    LOOPY,
     NONE,
     PROJECTIVE,
     ROOT_LABEL,
     SPANNING,
+    SPANNING_GRANDPARENTS,
     dense_scores,
     has_grandparents,
     has_siblings,
@@ -65,9 +65,9 @@ def _decode(trees, sentence, read, weights, loss_scale, heads, labels):
 DECODE = signature(None, Trees, int, Sentence, WeightVector, float, Int32Array, Int32Array)
 
 decode = FirstClassFunction(_decode, DECODE)
-"""argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), exact except for LOOPY: (trees, sentence number i, its `Sentence`,
-weights, loss_scale, heads int32 [n + 1], labels int32 [n + 1]) → None. Heads and labels, initially 0, are output;
-heads[0] = −1."""
+"""argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), exact except for SPANNING_GRANDPARENTS: (trees, sentence number
+i, its `Sentence`, weights, loss_scale, heads int32 [n + 1], labels int32 [n + 1]) → None. Heads and labels, initially
+0, are output; heads[0] = −1."""
 
 
 class DecodedTrees(NamedTuple):
@@ -272,7 +272,7 @@ def tree_problem(trees: Trees, rates: Rates | None = None, known: Extent | None 
         plane_entries=known.plane_entries,
         cliques=Cliques(known.clique_sizes, cliques.score, cliques.infer, cliques.move) if first_order else None,
         kbest_oracle=kbest_oracle if first_order else None,
-        exact=trees.shape.structure != LOOPY,
+        exact=trees.shape.structure != SPANNING_GRANDPARENTS,
         corrections=Corrections(rates, margin=ROUNDING_MARGIN),
         unit=known.unit,
     )

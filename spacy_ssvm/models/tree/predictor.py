@@ -15,7 +15,7 @@ from ...features.names import Source
 from ...kernels import kernel
 from ...structures.tree.decoders import decoder
 from ...structures.tree.limits import Limits, limited_candidates, with_labels
-from ...structures.tree.parts import LOOPY, UNKNOWN, has_grandparents, has_siblings
+from ...structures.tree.parts import SPANNING_GRANDPARENTS, UNKNOWN, has_grandparents, has_siblings
 from ...structures.tree.scored import TreeScores
 from ..named_parts import ScoredSequence
 from .candidates import ArcFirstPass
@@ -51,7 +51,7 @@ class TreePredictor:
         self.extractor = extractor
         self._vocab = vocab
         self.shape = shape
-        self._steps = masked_in_steps(weights.trees, 1 << shape.arc_bits)
+        self._steps = masked_in_steps(weights.trees, 1 << shape.arc_bits, shape.n_labels)
         self._space = space
         self._first_pass = first_pass
 
@@ -104,7 +104,7 @@ class TreePredictor:
 
     def _scores(self, docs: Sequence[Doc]) -> tuple[Trees, list[TreeScores]]:
         """The sentences of Docs, none of empty ones, and their scores, within the limits set by Docs and patterns."""
-        if self.shape.structure == LOOPY:
+        if self.shape.structure == SPANNING_GRANDPARENTS:
             raise ValueError(
                 f"[{self._space.name}] non-projective trees of order 2 are decoded approximately, without the k best "
                 "trees and without margins: use order 1, or projective trees"

@@ -30,13 +30,11 @@ from ...features.arc_program import (
 from ...kernels import kernel, prefetch
 from ...structures import FORBIDDEN
 from ...structures.tree.parts import NONE, PROJECTIVE_GRANDPARENTS, ROOT_LABEL, Parts
+from .data import CACHE_LINE
 
 CHUNK = 64
 """Number of arcs whose features are hashed before their weights are fetched: enough to keep memory busy, without
 exceeding the caches."""
-
-CACHE_LINE = 64
-"""Size of a cache line in bytes."""
 
 
 class FeatureBuffer(NamedTuple):
@@ -164,29 +162,29 @@ def score_between(read, kind, arcs, bits, weights, buffer, scores):
 
 
 @kernel
-def _block(weights, first_row, n_labels, index):
-    """The label weights of a feature.
+def _block(weights, first_row, row, index):
+    """The row of label weights of a feature.
 
     A slice is known to start at 0 and to be contiguous, so that loops over it are vectorised.
     """
-    begin = first_row + index * n_labels
-    return weights[begin : begin + n_labels]
+    begin = first_row + index * row
+    return weights[begin : begin + row]
 
 
 @kernel
 def _add_blocks(weights, first_row, indices, values, begin, end, total):
-    """Add the features' label weights to total, float [L], four at a time, which saves loads and stores of sums."""
-    n_labels, real, with_values = len(total), total.dtype.type, len(values) > 0
+    """Add the features' label weights to total, float [row], four at a time, which saves loads and stores of sums."""
+    row, real, with_values = len(total), total.dtype.type, len(values) > 0
     a = b = c = d = real(1.0)
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
-        first = _block(weights, first_row, n_labels, indices[k])
-        second = _block(weights, first_row, n_labels, indices[k + 1])
-        third = _block(weights, first_row, n_labels, indices[k + 2])
-        fourth = _block(weights, first_row, n_labels, indices[k + 3])
+        first = _block(weights, first_row, row, indices[k])
+        second = _block(weights, first_row, row, indices[k + 1])
+        third = _block(weights, first_row, row, indices[k + 2])
+        fourth = _block(weights, first_row, row, indices[k + 3])
         if with_values:
             a, b, c, d = real(values[k]), real(values[k + 1]), real(values[k + 2]), real(values[k + 3])
-        for label in range(n_labels):
+        for label in range(row):
             # Evaluated from left to right: the same sum as one feature after the other.
             total[label] = (
                 total[label]
@@ -196,21 +194,21 @@ def _add_blocks(weights, first_row, indices, values, begin, end, total):
                 + real(fourth[label]) * d
             )
     for k in range(fours, end):
-        added = _block(weights, first_row, n_labels, indices[k])
+        added = _block(weights, first_row, row, indices[k])
         if with_values:
             a = real(values[k])
-        for label in range(n_labels):
+        for label in range(row):
             total[label] += real(added[label]) * a
 
 
 @kernel
-def _prefetch_rows(weights, first_row, indices, end, n_labels):
+def _prefetch_rows(weights, first_row, indices, end, row):
     step = CACHE_LINE // weights.itemsize
     for k in range(end):
-        block = first_row + indices[k] * n_labels
-        for place in range(block, block + n_labels - 1, step):
+        block = first_row + indices[k] * row
+        for place in range(block, block + row - 1, step):
             prefetch(weights, place)
-        prefetch(weights, block + n_labels - 1)
+        prefetch(weights, block + row - 1)
 
 
 @kernel
@@ -219,8 +217,9 @@ def _add_label_weights(weights, first_row, buffer, begin, end, scores):
     indices, values, ends, n_labels = buffer.indices, buffer.values, buffer.ends, scores.shape[1]
     at, n_features = 0, ends[end - begin - 1]
     if len(weights.steps):
-        _prefetch_rows(weights.steps, first_row, indices, n_features, n_labels)
-        total = np.empty(n_labels, np.float32)
+        _prefetch_rows(weights.steps, first_row, indices, n_features, weights.label_row)
+        # As long as a row, so that no labels are left over when the sums are vectorised.
+        total = np.empty(weights.label_row, np.float32)
         for arc in range(begin, end):
             stop = ends[arc - begin]
             total[:] = 0.0

@@ -1,14 +1,20 @@
 """The decoder of each structure, which maps the scored parts of a sentence to the best tree."""
 
 from ...kernels import FirstClassFunction, kernel
-from .loopy import loopy_decode
-from .parts import DECODER, LOOPY, PROJECTIVE, PROJECTIVE_GRANDPARENTS, PROJECTIVE_SIBLINGS, SPANNING, dense_scores
+from .climbing import climbing_decode
+from .parts import (
+    DECODER,
+    PROJECTIVE,
+    PROJECTIVE_GRANDPARENTS,
+    PROJECTIVE_SIBLINGS,
+    SPANNING,
+    SPANNING_GRANDPARENTS,
+    dense_scores,
+)
 from .projective import eisner
 from .projective_grandparents import eisner_grandparents
 from .projective_siblings import eisner_siblings
 from .spanning import maximum_spanning_tree
-
-LOOPY_ITERATIONS, LOOPY_TOLERANCE = 10, 1e-3
 
 
 @kernel
@@ -21,17 +27,12 @@ def _spanning(parts, multi_root, heads):
     return maximum_spanning_tree(dense_scores(parts), multi_root, heads)
 
 
-@kernel
-def _loopy(parts, multi_root, heads):
-    return loopy_decode(parts, multi_root, LOOPY_ITERATIONS, LOOPY_TOLERANCE, heads)
-
-
 DECODERS = {
     PROJECTIVE: FirstClassFunction(_projective, DECODER),
     PROJECTIVE_SIBLINGS: FirstClassFunction(eisner_siblings, DECODER),
     PROJECTIVE_GRANDPARENTS: FirstClassFunction(eisner_grandparents, DECODER),
     SPANNING: FirstClassFunction(_spanning, DECODER),
-    LOOPY: FirstClassFunction(_loopy, DECODER),
+    SPANNING_GRANDPARENTS: FirstClassFunction(climbing_decode, DECODER),
 }
 """The decoders by structure."""
 

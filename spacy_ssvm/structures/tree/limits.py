@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import FORBIDDEN
 from ..contradiction import CYCLE, SECOND_ROOT, Contradiction
-from .parts import LOOPY, ROOT_LABEL, SPANNING, UNKNOWN
+from .parts import ROOT_LABEL, SPANNING, SPANNING_GRANDPARENTS, UNKNOWN
 from .projective import eisner
 from .scored import TreeScores
 from .spanning import maximum_spanning_tree
@@ -101,7 +101,7 @@ def _nearest_tree(arcs: np.ndarray, limits: Limits, structure: int, multi_root: 
     """
     scores = np.where(_possible(limits), arcs - 1.0, FORBIDDEN)
     heads = np.zeros(len(arcs), np.int32)
-    decode = maximum_spanning_tree if structure in (SPANNING, LOOPY) else eisner
+    decode = maximum_spanning_tree if structure in (SPANNING, SPANNING_GRANDPARENTS) else eisner
     return heads if decode(scores, multi_root, heads) > FORBIDDEN / 2 else None
 
 
@@ -135,5 +135,5 @@ def _reason(limits: Limits, token: int, structure: int, multi_root: bool) -> str
             break
         if above == token:
             return CYCLE
-    kind = "tree" if structure in (SPANNING, LOOPY) else "projective tree"
+    kind = "tree" if structure in (SPANNING, SPANNING_GRANDPARENTS) else "projective tree"
     return f"no {kind} within the limits of the tokens before it has its head"

@@ -51,9 +51,9 @@ DECODER = signature(float, Parts, bool, Int32Array)
 ROOT_LABEL = 0
 """The label of every arc from the root, and of no other."""
 
-PROJECTIVE, PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS, SPANNING, LOOPY = range(5)
+PROJECTIVE, PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS, SPANNING, SPANNING_GRANDPARENTS = range(5)
 """The structures: projective trees scored by arcs; with siblings; with siblings and grandparents; non-projective trees
-scored by arcs (the maximum spanning tree); with siblings and grandparents, by loopy belief propagation."""
+scored by arcs (the maximum spanning tree); with siblings and grandparents, approximately."""
 
 
 @kernel
@@ -69,13 +69,13 @@ def dense_scores(parts):
 @kernel
 def has_siblings(structure):
     """Whether a structure scores pairs of neighbouring siblings."""
-    return structure in (PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS, LOOPY)
+    return structure in (PROJECTIVE_SIBLINGS, PROJECTIVE_GRANDPARENTS, SPANNING_GRANDPARENTS)
 
 
 @kernel
 def has_grandparents(structure):
     """Whether a structure scores pairs of an arc and the arc above it."""
-    return structure in (PROJECTIVE_GRANDPARENTS, LOOPY)
+    return structure in (PROJECTIVE_GRANDPARENTS, SPANNING_GRANDPARENTS)
 
 
 _NO_CANDIDATE = -2

@@ -59,7 +59,7 @@ def _children(parts):
 
 
 @kernel
-def _first_arcs_to(parts):
+def first_arcs_to(parts):
     """The first arc to each node, int64 [n + 2]: the arcs to m are starts[m] … starts[m + 1] − 1."""
     starts = np.zeros(len(parts.number) + 1, np.int64)
     for modifier in parts.modifiers:
@@ -100,7 +100,7 @@ def fill_grand_charts(parts, multi_root):
     """
     n, size = len(parts.number) - 1, len(parts.heads)
     starts, children = _children(parts)
-    above = _first_arcs_to(parts)
+    above = first_arcs_to(parts)
     max_above = 1
     for node in range(1, n + 1):
         max_above = max(max_above, above[node + 1] - above[node])

@@ -27,7 +27,7 @@ def decoded(tiny, example, loss_scale) -> Labelled:
 @few
 @given(data=st.data(), loss_scale=st.sampled_from([0.0, 1.0]))
 def test_max_oracle(structure, data, loss_scale):
-    """The most violated plane, of the tree that is decoded; with loopy belief propagation, of any tree."""
+    """The most violated plane, of the tree that is decoded; where decoding is approximate, of any tree."""
     tiny = data.draw(tiny_trees(structure))
     problem = tree_problem(tiny.data)
     for example in tiny.examples:

@@ -41,12 +41,19 @@ def test_round_trip(trees, pruned, data):
         assert np.array_equal(before, after)
 
 
-@given(dense=arrays(np.float32, st.integers(0, 40), elements=SPARSE), n_arcs=st.sampled_from([0, 8, 16]))
-def test_steps_are_those_of_the_dense_vector(dense, n_arcs):
-    n_arcs = min(n_arcs, len(dense) // 8 * 8)
-    expected, found = in_steps(dense, n_arcs), masked_in_steps(masked(dense), n_arcs)
+@given(data=st.data(), n_arcs=st.sampled_from([0, 8, 16]), n_rows=st.integers(0, 4), n_labels=st.integers(1, 130))
+def test_steps_are_those_of_the_dense_vector(data, n_arcs, n_rows, n_labels):
+    dense = data.draw(arrays(np.float32, n_arcs + n_rows * n_labels, elements=SPARSE))
+    expected, found = in_steps(dense, n_arcs, n_labels), masked_in_steps(masked(dense), n_arcs, n_labels)
     assert np.array_equal(expected.steps, found.steps)
-    assert (expected.arc_step, expected.label_step) == (found.arc_step, found.label_step)
+    assert expected[2:] == found[2:]
+    row = found.label_row
+    assert n_labels <= row < 2 * n_labels and (64 % row == 0 or row % 64 == 0)
+    assert not len(dense) or found.steps.ctypes.data % 64 == 0
+    of_arcs, of_labels = found.steps[:n_arcs], found.steps[n_arcs:].reshape(n_rows, row)
+    plain = in_steps(dense, n_arcs).steps
+    assert np.array_equal(np.concatenate([of_arcs, of_labels[:, :n_labels].ravel()]), plain)
+    assert not of_labels[:, n_labels:].any()
 
 
 def test_a_bit_beyond_the_last_weight_is_an_index_out_of_range():

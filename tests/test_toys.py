@@ -53,20 +53,6 @@ def test_a_component_that_marks_the_first_token_of_each_sentence():
     assert [finding.label for finding in pipe.explain(text).findings] == labels
 
 
-def test_a_component_of_ones_own_is_saved_and_learns_on(tmp_path):
-    nlp, _, examples = trained("toy_first_token", senter_examples)
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    texts = [doc(nlp, text) for text, _ in PARAGRAPHS]
-    for text in texts:
-        assert nlp(text.copy()).user_data["first"] == loaded(text.copy()).user_data["first"]
-    loaded.resume_training()
-    assert loaded.update(examples) == {"toy_first_token": 0.0}
-    one = senter_examples(loaded, [("We slept . Then we left", "S I I I S I")])
-    assert loaded.update(one)["toy_first_token"] > 0.0
-    assert loaded(doc(loaded, "We slept . Then we left")).user_data["first"] == [0, 4]
-
-
 @pytest.mark.parametrize(
     ("solver", "settings"),
     [("DCD", {"C": 10.0}), ("Perceptron", {}), ("SAP", {"C": 10.0, "rho1": 0.01}), ("OneSlack", {"C": 10.0})],

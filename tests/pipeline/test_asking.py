@@ -4,7 +4,6 @@ import math
 import pickle
 
 import pytest
-import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
@@ -225,13 +224,3 @@ def test_retokenised_docs_are_unknown():
     with tokens.retokenize() as retokenizer:
         retokenizer.merge(tokens[2:4])
     assert len(nlp.get_pipe("ssvm_tagger").explain(tokens).findings) == 3
-
-
-def test_other_processes(tmp_path):
-    nlp = learnt("ssvm_ner")
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    ner = loaded.get_pipe("ssvm_ner")
-    texts = [text for text, _ in SPANS[:2]]
-    for tokens in loaded.pipe(texts, n_process=2):
-        assert ner.scored_ents(tokens) == ner.scored_ents(loaded.make_doc(tokens.text))

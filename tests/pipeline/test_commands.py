@@ -141,18 +141,6 @@ def test_init_labels(factory, folder, trained):
     assert given == collected
 
 
-@pytest.mark.slow
-@every
-def test_init_nlp(factory, folder):
-    call("init", "nlp", config(factory, folder), folder / f"{factory}-nlp")
-    assert spacy.load(folder / f"{factory}-nlp").get_pipe(factory).labels
-
-
-@every
-def test_debug_config(factory, folder):
-    assert "Config is valid" in call("debug", "config", config(factory, folder), "--show-variables")
-
-
 @every
 def test_debug_data(factory, folder):
     """spaCy misses some thousand examples, and can initialize the pipeline with those that there are."""
@@ -210,21 +198,6 @@ def test_train_with_every_solver(factory, solver, folder, tmp_path):
 
 
 @every
-@pytest.mark.parametrize("max_epochs", [3, 0, -1])
-def test_train_for_a_while(factory, max_epochs, folder, tmp_path):
-    """Until the number of epochs, of steps, and on a corpus that is streamed."""
-    settings = {"training.max_epochs": max_epochs, "training.max_steps": 0 if max_epochs == 3 else 20}
-    nlp = train(config(factory, folder, "while", one_batch_per_epoch(factory)), tmp_path, settings)
-    assert score(nlp, factory) == 1.0
-
-
-@every
-def test_train_accumulates_batches(factory, folder, tmp_path):
-    nlp = train(config(factory, folder), tmp_path, {"training.accumulate_gradient": 3})
-    assert nlp.meta["performance"][SCORE[factory]] == 1.0
-
-
-@every
 def test_a_batch_in_parts_teaches_the_same_as_a_whole_one(factory, folder, tmp_path):
     """spaCy copies the Docs of a part at a time, so that parts save memory."""
     path, outcomes = config(factory, folder, "parts", one_batch_per_epoch(factory)), []
@@ -254,18 +227,6 @@ def test_two_runs_write_the_same_bytes(factory, reader, folder, tmp_path):
     assert [name for name in runs[0] | runs[1] if runs[0].get(name) != runs[1].get(name)] == []
 
 
-def test_at_the_tolerance_training_goes_on_without_changes(folder, tmp_path):
-    """A component cannot end `spacy train`, but it can do nothing: more epochs give the same model."""
-    path, models = config("ssvm_tagger", folder, "tolerance", one_batch_per_epoch("ssvm_tagger")), []
-    for epochs in (20, 25):
-        settings = {"training.max_epochs": epochs, "training.eval_frequency": 1}
-        settings |= {"components.ssvm_tagger.solver.tolerance": 0.5}
-        nlp = train(path, tmp_path / str(epochs), settings)
-        assert nlp.meta["performance"]["ssvm_tagger_loss"] == 0.0
-        models.append(weights(nlp, "ssvm_tagger"))
-    assert models[0] == models[1]
-
-
 @every
 def test_train_on_what_has_no_annotation(factory, folder, tmp_path):
     """An empty corpus, and one without labels."""
@@ -288,16 +249,6 @@ def test_train_on_files_of_another_format(folder, tmp_path):
         CliRunner().invoke(app, arguments, catch_exceptions=False)
     last_line = str(caught.value).splitlines()[-1]
     assert re.search(r'paths\.train, ".*train\.tsv", a \.spacy or \.conllu file .* python -m spacy convert$', last_line)
-
-
-@every
-def test_train_stops_early(factory, folder, tmp_path):
-    """With the development score at its best, `patience` ends training, though epochs are left."""
-    settings = {**TO_LEARN, "training.max_epochs": 0, "training.max_steps": 400, "training.patience": 24}
-    output = call("train", config(factory, folder), "--output", tmp_path, *options(settings))
-    steps = [int(row[1]) for row in map(str.split, output.splitlines()) if len(row) > 3 and row[1].isdigit()]
-    assert 24 <= steps[-1] < 400 and steps == list(range(0, steps[-1] + 1, 4))
-    assert spacy.load(tmp_path / "model-best").meta["performance"][SCORE[factory]] == 1.0
 
 
 @pytest.mark.slow
@@ -325,20 +276,6 @@ def test_train_on_augmented_examples(factory, augmenter, max_epochs, folder, tmp
     )
     nlp = train(path, tmp_path, {"training.max_epochs": max_epochs, "training.max_steps": 16})
     assert nlp.meta["performance"][SCORE[factory]] > 0.5
-
-
-@every
-def test_train_beside_a_sourced_component_that_is_frozen(factory, folder, trained, tmp_path):
-    """A trained component of the same kind annotates, and stays byte for byte what it was."""
-
-    def change(filled):
-        filled["nlp"]["pipeline"] = ["frozen", factory]
-        filled["components"]["frozen"] = {"source": str(trained(factory)), "component": factory}
-        filled["training"]["frozen_components"] = filled["training"]["annotating_components"] = ["frozen"]
-
-    nlp = train(config(factory, folder, "frozen", change), tmp_path)
-    assert weights(nlp, "frozen") == weights(spacy.load(trained(factory)), factory)
-    assert set(nlp.pipe_names) == {"frozen", factory}
 
 
 def test_train_on_what_a_frozen_component_writes(folder, trained, tmp_path):
@@ -394,12 +331,6 @@ def test_new_labels_and_a_block_for_initialization(folder, tmp_path):
     assert score(nlp, "ssvm_tagger") > 0.9
 
 
-def test_another_c(trained, tmp_path):
-    """What a sourced component is to do differently is said when it is loaded."""
-    spacy.load(trained("ssvm_tagger"), config={"components.ssvm_tagger.solver.C": 0.02}).to_disk(tmp_path)
-    assert spacy.load(tmp_path).get_pipe("ssvm_tagger").solver.C == 0.02
-
-
 @every
 def test_apply(factory, folder, trained, tmp_path):
     (tmp_path / "texts.jsonl").write_text('{"text": "Eat blue ham"}\n{"text": ""}\n{"text": "Is Paris nice ?"}\n')
@@ -408,12 +339,6 @@ def test_apply(factory, folder, trained, tmp_path):
     docs = list(DocBin().from_disk(tmp_path / "out.spacy").get_docs(nlp.vocab))
     assert [tokens.text for tokens in docs] == ["Eat blue ham", "", "Is Paris nice ?"]
     assert all(tokens.has_annotation(ATTRIBUTE[factory]) for tokens in docs if len(tokens))
-
-
-@pytest.mark.slow
-@every
-def test_benchmark_speed(factory, folder, trained):
-    call("benchmark", "speed", trained(factory), folder / f"{factory}.spacy", "--batches", "30", "--warmup", "0")
 
 
 @every
@@ -435,15 +360,6 @@ def test_assemble(factory, folder, trained, tmp_path):
 
     call("assemble", config(factory, folder, "assembled", change), tmp_path / "assembled")
     assert annotations(spacy.load(tmp_path / "assembled")) == annotations(spacy.load(trained(factory)))
-
-
-@pytest.mark.slow
-@every
-def test_info_and_profile(factory, folder, trained, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # where the profile is written
-    (tmp_path / "texts.jsonl").write_text('{"text": "Eat blue ham"}\n')
-    assert factory in call("info", trained(factory))
-    assert "function calls" in call("profile", trained(factory), tmp_path / "texts.jsonl", "-n", "1")
 
 
 @every

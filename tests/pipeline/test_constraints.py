@@ -179,34 +179,11 @@ def test_words_are_matched_as_spacys_matcher_does():
 # What is on a Doc
 
 
-@pytest.mark.parametrize("attr", ["tag", "pos"])
-def test_tags_that_are_there(attr):
+def test_tags_that_are_there():
     """They are kept, and decide on others."""
-    if attr == "tag":
-        nlp, text = limited("ssvm_tagger"), {"tags": ["", "NOUN", ""]}
-        check(
-            "ssvm_tagger", nlp, doc(nlp, "She saw ham", **text), lambda tags: tags[1] == "NOUN", doc(nlp, "She saw ham")
-        )
-        return
-    nlp = blank("ssvm_tagger", attr="pos")
-    examples = EXAMPLES["ssvm_tagger"](nlp, attr="pos")
-    nlp.initialize(lambda: examples)
-    for _ in range(5):
-        nlp.update(examples)
-    (best,) = nlp.get_pipe("ssvm_tagger").kbest(doc(nlp, "She saw ham", pos=["", "NOUN", ""]), 1)
-    assert best[1][1] == "NOUN" and best[1] == [t.pos_ for t in nlp(doc(nlp, "She saw ham", pos=["", "NOUN", ""]))]
-
-
-def test_a_tag_decides_on_its_neighbours():
-    """In training, VERB is always followed by ADJ or DET, or by the end of a short sentence."""
-    nlp = limited("ssvm_tagger")
-    pipe = nlp.get_pipe("ssvm_tagger")
-    text = "unheard unheard unheard unheard"
-    for tag in pipe.labels:
-        given = [tag, "", "", ""]
-        every = free("ssvm_tagger").get_pipe("ssvm_tagger").kbest(doc(nlp, text), ALL)
-        expected = next(tags for _, tags in every if tags[0] == tag)
-        assert written("ssvm_tagger", nlp(doc(nlp, text, tags=given))) == expected
+    nlp, text = limited("ssvm_tagger"), "She saw ham"
+    given = doc(nlp, text, tags=["", "NOUN", ""])
+    check("ssvm_tagger", nlp, given, lambda tags: tags[1] == "NOUN", doc(nlp, text))
 
 
 def test_a_tag_that_the_component_does_not_have_stays():
@@ -303,12 +280,6 @@ def test_a_label_that_the_parser_does_not_have_stays():
     assert (after[0].head.i, after[0].dep_) == (2, "odd")
     after = nlp(doc(nlp, "Dogs eat ham"))
     assert after[0].dep_ != "nsubj"
-
-
-def test_a_complete_tree_stays():
-    nlp = limited("ssvm_parser", overwrite=False)
-    text = with_heads(nlp, "Dogs eat ham", {0: (2, "amod"), 1: (2, "obj"), 2: (2, "ROOT")})
-    assert annotation(nlp(text.copy())) == annotation(text)
 
 
 # What cannot be

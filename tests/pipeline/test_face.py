@@ -14,7 +14,7 @@ from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.pipeline.trained_state import TrainedState
 
 from .components import NEW_LABEL, TEXTS, every, learnt
-from .toy import EXAMPLES, annotation, annotations, blank, doc, senter_examples, trained
+from .toy import EXAMPLES, annotation, annotations, doc, trained
 
 FACTORIES = list(EXAMPLES)
 SPACY_SCORERS = {
@@ -37,27 +37,6 @@ def test_spacys_own_scorer_works_in_place_of_ours(factory):
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
-def test_without_a_scorer_there_are_no_scores(factory):
-    settings = {"spans_key": "possible"} if factory == "ssvm_ner" else {}
-    nlp = trained(factory, scorer=None, **settings)
-    assert nlp.get_pipe(factory).score(EXAMPLES[factory](nlp)) == {}
-
-
-@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
-def test_given_labels_still_hold_after_loading(factory, tmp_path):
-    nlp = blank(factory)
-    examples = EXAMPLES[factory](nlp)
-    pipe = nlp.get_pipe(factory)
-    given = list(trained(factory).get_pipe(factory).labels[:-1])
-    with pytest.warns(UserWarning, match="count as missing"):
-        pipe.initialize(lambda: examples, nlp=nlp, labels=given)
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    loaded.update(EXAMPLES[factory](loaded))
-    assert list(loaded.get_pipe(factory).labels) == given
-
-
-@pytest.mark.parametrize("factory", FACTORIES)
 def test_messages_name_a_sourced_component_as_its_pipeline_does(factory):
     nlp = spacy.blank("xx")
     nlp.add_pipe(factory, name="mine", source=trained(factory))
@@ -66,17 +45,6 @@ def test_messages_name_a_sourced_component_as_its_pipeline_does(factory):
     with pytest.raises((ValueError, NotImplementedError), match=r"^\[mine\]"):
         pipe.add_label("")
     assert nlp.update(EXAMPLES[factory](nlp)).keys() == {"mine"}
-
-
-@pytest.mark.parametrize("factory", FACTORIES)
-def test_a_failed_initialize_leaves_the_component_as_it_was(factory):
-    nlp = trained(factory)
-    pipe, examples = nlp.get_pipe(factory), EXAMPLES[factory](nlp)
-    before, epochs = pipe.to_bytes(), pipe.figures.epoch
-    for arguments in ({"labels": [1]}, {"labels": "PER"}):
-        with pytest.raises(ValueError, match=r"label"):
-            pipe.initialize(lambda: examples, nlp=nlp, **arguments)
-    assert pipe.to_bytes() == before and pipe.figures.epoch == epochs
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
@@ -143,22 +111,6 @@ def test_parts_of_a_component_cannot_be_replaced_by_those_of_another(factory):
     assert TrainablePipe.model.__get__(pipe) is pipe.model and TrainablePipe.vocab.__get__(pipe) is nlp.vocab
 
 
-def test_only_annotation_that_was_there_counts_as_learnt_from():
-    """With `annotating_components`, what they set is known at the first update."""
-    nlp = blank("ssvm_parser")
-    nlp.config["training"]["annotating_components"] = ["tagger"]
-    parser, examples = nlp.get_pipe("ssvm_parser"), EXAMPLES["ssvm_parser"](nlp)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        parser.initialize(lambda: examples, nlp=nlp)
-    for example in examples:
-        for token in example.predicted:
-            token.tag_ = "X"
-    with pytest.warns(UserWarning, match=r"token\.pos, which no training Doc has"):
-        parser.update(examples)
-    assert parser.cfg["reads"] == ["tag"]
-
-
 def test_the_senter_learns_gold_boundaries_in_place_of_those_of_the_predicted_doc():
     nlp = trained("ssvm_senter")
     text, starts = "It was she . Said Tom", [True, False, False, False, False, False]
@@ -167,26 +119,6 @@ def test_the_senter_learns_gold_boundaries_in_place_of_those_of_the_predicted_do
     for _ in range(30):
         nlp.update([Example(wrong.copy(), gold)])
     assert [token.is_sent_start for token in nlp(doc(nlp, gold.text))] == [token.is_sent_start for token in gold]
-
-
-@pytest.mark.parametrize("factory", FACTORIES)
-def test_a_document_that_fails_is_reported_once(factory, caplog):
-    nlp = trained(factory)
-    pipe, seen = nlp.get_pipe(factory), []
-    docs = [example.predicted for example in EXAMPLES[factory](nlp)]
-    write = pipe.set_annotations
-
-    def failing(batch, predictions):
-        if any(doc is docs[1] for doc in batch):
-            raise RuntimeError("broken")
-        write(batch, predictions)
-
-    pipe.set_annotations = failing
-    pipe.set_error_handler(lambda name, component, bad, error: seen.append((bad, error.__context__)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert list(pipe.pipe(docs)) == [docs[0], *docs[2:]]
-    assert seen == [([docs[1]], None)]
 
 
 def test_a_batch_that_fails_where_no_document_does_is_said_once():
@@ -205,15 +137,6 @@ def test_a_batch_that_fails_where_no_document_does_is_said_once():
     with pytest.warns(UserWarning, match=r"a batch of 2 documents .*: IndexError\('out of range'\)") as said:
         found = [annotation(tokens) for tokens in pipe.pipe((doc(nlp, text) for text in TEXTS), batch_size=2)]
     assert found == expected and len(said) == 1
-
-
-def test_boundaries_of_a_doc_still_hold_in_prediction():
-    nlp = trained("ssvm_senter")
-    example = senter_examples(nlp)[0]
-    starts = [token.is_sent_start for token in example.reference]
-    flipped = [True, *(not start for start in starts[1:])]
-    given = doc(nlp, example.text, sent_starts=flipped)
-    assert [token.is_sent_start for token in nlp(given)] == flipped
 
 
 @every

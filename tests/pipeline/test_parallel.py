@@ -12,7 +12,6 @@ import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
 
-import spacy_ssvm
 from spacy_ssvm import threads
 from spacy_ssvm.solvers import oracle_pass
 
@@ -34,10 +33,6 @@ from .toy import (
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc"
-)
-MODULES = sorted(
-    ".".join(path.relative_to(Path(spacy_ssvm.__file__).parents[1]).with_suffix("").parts).removesuffix(".__init__")
-    for path in Path(spacy_ssvm.__file__).parent.rglob("*.py")
 )
 
 
@@ -153,17 +148,6 @@ def test_processes(factory, is_loaded, start_method):
     nlp = learnt(factory) if is_loaded else trained(factory)
     alone = [annotation(tokens) for tokens in nlp.pipe(TEXTS)]
     assert [annotation(tokens) for tokens in nlp.pipe(TEXTS, n_process=2, batch_size=4)] == alone
-
-
-@pytest.mark.slow
-def test_every_module_imports_without_a_warning():
-    code = f"import importlib\nfor name in {MODULES}: importlib.import_module(name)\nprint('done')"
-    result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    # What spaCy itself warns of at import is not ours.
-    spacy_alone = subprocess.run([sys.executable, "-W", "error", "-c", "import spacy, typer, numba"], check=False)
-    if spacy_alone.returncode:
-        pytest.skip("spaCy cannot be imported with -W error")
-    assert result.stdout.strip() == "done", result.stderr
 
 
 def soaked(*arguments: str | int) -> list[float]:

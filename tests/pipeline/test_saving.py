@@ -10,12 +10,12 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_ssvm.models.chain.weights import FREQUENT
-from spacy_ssvm.models.packing import EXACT, Packing, unpack_numbers
+from spacy_ssvm.models.packing import Packing, unpack_numbers
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.models.tree.data import n_rows
 
 from .components import NEW_LABEL, SCORE, every, labelled, learnt
-from .toy import EXAMPLES, annotation, annotations, blank, morphs_of, train, trained, weights
+from .toy import EXAMPLES, annotation, annotations, blank, morphs_of, train, trained
 
 COMPRESSED = {"weight_dtype": "int8", "keep_fraction": 0.5}
 N_CYCLES = 8
@@ -175,16 +175,6 @@ def test_compressing_a_corrected_model_prunes_what_training_has_left_alone(facto
 
 
 @every
-def test_what_is_corrected_after_compress_is_right_once_it_is_saved(factory):
-    nlp = learnt(factory)
-    nlp.get_pipe(factory).compress(Packing("int8", 0.2))
-    nlp.update([correction(nlp, factory, 0)], sgd=False)
-    assert right(nlp, factory, [0])
-    again = loaded(factory, nlp.get_pipe(factory).to_bytes())
-    assert right(again, factory, [0]) and annotations(again) == annotations(nlp)
-
-
-@every
 def test_the_solver_prunes_nothing_that_the_file_has(factory):
     """`keep_fraction` is of what a training adds."""
     settings = {**COMPRESSED, "corrections": False}
@@ -204,26 +194,6 @@ def test_the_solver_prunes_nothing_that_the_file_has(factory):
         n_before = n_after
     assert n_before >= 0.95 * n_first
     assert again.evaluate(EXAMPLES[factory](again))[SCORE[factory]] == 1.0
-
-
-@every
-def test_predictions_are_those_of_the_file(factory, tmp_path):
-    """At each evaluation of a training, in which the solver goes on with exact weights."""
-    nlp, exact = blank(factory, weight_dtype="int8", keep_fraction=0.1), blank(factory)
-    examples = {pipeline: EXAMPLES[factory](pipeline) for pipeline in (nlp, exact)}
-    for pipeline, given in examples.items():
-        pipeline.initialize(lambda given=given: given)
-    differs = False
-    for _ in range(5):
-        for pipeline, given in examples.items():
-            pipeline.update(given, sgd=False)
-        found = annotations(nlp)
-        nlp.to_disk(tmp_path)
-        assert found == annotations(nlp) == annotations(spacy.load(tmp_path))
-        differs = differs or found != annotations(exact)
-    assert differs
-    nlp.get_pipe(factory).compress(EXACT)
-    assert weights(nlp, factory) == weights(exact, factory)
 
 
 BAD = (1e30, 1e35, 1e39, -1e31, np.inf, np.nan)

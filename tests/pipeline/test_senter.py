@@ -120,20 +120,6 @@ def test_a_text_that_begins_within_a_sentence_starts_one():
     assert starts(nlp(doc(nlp, "and ham . Eat eggs"))) == "S I I S I"
 
 
-def test_line_breaks_are_learnt():
-    nlp = blank("ssvm_senter")
-    examples = []
-    for text, labels in [
-        ("Dear Anna \n\n thanks for ham \n and eggs \n\n bye", "SIISIIIIIIS"),
-        ("Hi \n\n you gave \n us ham \n\n thanks", "SISIIIIIS"),
-    ]:
-        words, sent_starts = text.split(" "), [label == "S" for label in labels]
-        examples.append(Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, sent_starts=sent_starts)))
-    teach(nlp, examples, 20)
-    unseen = ["Hello", "\n\n", "we", "ate", "\n", "dogs", "\n\n", "eggs"]
-    assert starts(nlp(Doc(nlp.vocab, words=unseen))) == "S I S I I I I S"
-
-
 def test_untrained_is_an_error_as_it_is_in_spacy():
     nlp = blank("ssvm_senter")
     with pytest.raises(ValueError, match=r"\[ssvm_senter\] is not trained yet"):

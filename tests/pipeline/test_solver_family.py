@@ -6,7 +6,7 @@ from spacy.util import minibatch
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.training import training as training_module
 
-from .components import LABELS, SCORE, every
+from .components import LABELS, SCORE, assert_certified, every
 from .toy import EXAMPLES, annotations, blank, parser_examples, templates, train, trained, tree_of
 
 SOLVERS = sorted(name.split(".")[1] for name in ssvm_solvers.get_all())
@@ -67,6 +67,9 @@ def test_examples_may_be_added_and_may_change(factory, solver):
     for _ in range(EPOCHS.get(solver, 10)):
         for batch in minibatch(examples, 2):
             nlp.update(batch, sgd=False)
+    assert len(nlp.get_pipe(factory).trained.training) == len(examples)
+    if solver in CERTIFIED:
+        assert_certified(nlp, factory)
     assert nlp.evaluate(examples)[SCORE[factory]] == 1.0
 
 

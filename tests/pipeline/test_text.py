@@ -8,10 +8,9 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
-from spacy.training import Example
 
-from .components import ATTRIBUTE, COMPONENTS, SCORE, every, learnt
-from .toy import EXAMPLES, LANG, annotation, blank, train
+from .components import ATTRIBUTE, every, learnt
+from .toy import EXAMPLES, LANG, annotation
 
 MILLION = 1_000_000
 HOSTILE = {
@@ -53,24 +52,6 @@ def test_unpaired_surrogates():
         nlp("Eat \ud800 ham")
     with pytest.raises(UnicodeEncodeError):
         Doc(nlp.vocab, words=["\ud800"])
-
-
-@every
-def test_hostile_text_is_learnt_from(factory):
-    """The gold annotation of the toy corpus on words of another world."""
-    nlp = blank(factory)
-    words = [word for text in HOSTILE.values() for word in text.split() if word]
-    examples = []
-    for example in EXAMPLES[factory](nlp):
-        reference = example.reference
-        strange = [f"{words[token.i % len(words)]}{token.text}" for token in reference]
-        gold = Doc(nlp.vocab, words=strange).from_array(
-            COMPONENTS[factory].gold, reference.to_array(COMPONENTS[factory].gold)
-        )
-        examples.append(Example(Doc(nlp.vocab, words=strange), gold))
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 15)
-    assert nlp.evaluate(examples)[SCORE[factory]] == 1
 
 
 @every

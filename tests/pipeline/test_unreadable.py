@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import spacy
-from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, HEAD
+from spacy.attrs import ENT_IOB, ENT_TYPE, HEAD
 from spacy.tokens import Doc, DocBin, Span, Token
 from spacy.training import Example
 
@@ -115,26 +115,6 @@ def test_an_entity_among_the_incorrect_spans():
     assert len(nlp.get_pipe("ssvm_ner").problem().data.starts) == len(examples)
 
 
-@pytest.mark.filterwarnings("ignore:.*(which no training Doc has|no gold head)")
-@pytest.mark.parametrize(
-    ("heads", "complaint"),
-    [
-        ([1, 0, 0, 0], "contain cycles"),
-        ([2, 3, 2, 2], "cannot produce"),
-    ],
-)
-def test_contradictory_trees_are_named(heads, complaint):
-    """Of such a document only the arcs that contradict the others are lost."""
-    nlp = blank("ssvm_parser")
-    examples = parser_examples(nlp)
-    reference = doc(nlp, BROKEN)
-    offsets = np.array([[head - k, nlp.vocab.strings.add("dep")] for k, head in enumerate(heads)], np.int64)
-    reference.from_array([HEAD, DEP], offsets.astype(np.uint64))
-    predicted = Doc(nlp.vocab, words=BROKEN.split(), sent_starts=[True, False, False, False])
-    with pytest.warns(UserWarning, match=rf"{complaint}.*example {len(examples)}, '{BROKEN}"):
-        nlp.initialize(lambda: [*examples, Example(predicted, reference)])
-
-
 FLAWED = [
     (
         {"deps": ["nsubj", "ROOT", "amod", "obj"]},
@@ -184,16 +164,6 @@ def test_complaints_that_were_made_take_no_more_memory(monkeypatch):
         with pytest.warns(UserWarning, match=rf"no head .*a{number}"):
             nlp.update([Example.from_dict(doc(nlp, words), {"deps": ["x", "ROOT", "y"]})])
         assert len(nlp.get_pipe("ssvm_parser")._learning.warn._said) <= 3
-
-
-def test_heads_on_some_tokens_only_are_named():
-    nlp = blank("ssvm_parser")
-    part = Example.from_dict(doc(nlp, BROKEN), {"heads": [1, 1, None, None], "deps": ["nsubj", "ROOT", None, None]})
-    examples = [part, *parser_examples(nlp)]
-    with pytest.warns(
-        UserWarning, match=r"2 of .* have no gold head that can be used.*: example 0, .*token 2 \('the'\)"
-    ):
-        nlp.initialize(lambda: examples)
 
 
 def test_a_corpus_of_relations_without_heads_is_an_error():

@@ -127,13 +127,6 @@ def test_saved_and_loaded(hash_bits, weight_dtype):
     assert entities(loaded, new) == entities(made, new)
 
 
-def test_same_seed_same_bytes():
-    first, again = pipeline(), pipeline()
-    for made in (first, again):
-        trained(made)
-    assert again.get_pipe("ssvm_ner").to_bytes() == first.get_pipe("ssvm_ner").to_bytes()
-
-
 def test_batches_and_single_docs(nlp):
     new = documents(nlp, 10, seed=1)
     assert entities(nlp, new) == [entities(nlp, [one])[0] for one in new]

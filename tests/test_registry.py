@@ -54,11 +54,6 @@ def test_names_of_functions_in_configs_have_versions():
 
 
 @pytest.mark.parametrize("point", ENTRY_POINTS, ids=lambda point: point.name)
-def test_entry_point_resolves(point):
-    assert callable(point.load())
-
-
-@pytest.mark.parametrize("point", ENTRY_POINTS, ids=lambda point: point.name)
 def test_spacy_finds_what_the_entry_point_names(point):
     name = point.group.removeprefix("spacy_")
     if name == "factories":

@@ -18,17 +18,10 @@ from .toy import EXAMPLES, blank, doc, parser_examples, tagger_examples, train, 
 from .toy import trained as trained_pipeline
 
 ALL = 100_000
+TAGS = [("She eats ham", "PRON VERB VERB"), ("Old eggs", "ADJ NOUN"), ("Cats saw Anna", "NOUN VERB NOUN")]
 MISTAKEN = {
-    "ssvm_tagger": [
-        ("She eats ham", "PRON VERB VERB"),
-        ("Old eggs", "ADJ NOUN"),
-        ("Cats saw Anna", "NOUN VERB NOUN"),
-    ],
-    "ssvm_morphologizer": [
-        ("She eats ham", "PRON VERB VERB"),
-        ("Old eggs", "ADJ NOUN"),
-        ("Cats saw Anna", "NOUN VERB NOUN"),
-    ],
+    "ssvm_tagger": TAGS,
+    "ssvm_morphologizer": TAGS,
     "ssvm_ner": [("Anna Berg saw", "U-PER U-PER O"), ("Paris left", "U-PER O"), ("Tom met Anna", "U-PER O U-PER")],
     "ssvm_senter": [
         ("We saw ham It is", "S I I S I"),

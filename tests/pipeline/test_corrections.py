@@ -157,23 +157,6 @@ def test_rates_are_the_inverse_of_the_counts_up_to_rounding():
     assert exponents(np.array([1, 100]), np.array([5], np.uint8)).tolist() == [5, 7]
 
 
-@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner", "ssvm_parser"])
-def test_a_new_label_is_learnt_without_the_old_ones_suffering(factory):
-    nlp = learnt(factory)
-    before = annotations(nlp, [COMPONENTS[factory].corpus])
-    gold = {
-        "ssvm_tagger": {"tags": ["INTJ", "NOUN", "VERB", "NOUN"]},
-        "ssvm_morphologizer": morphs_of(["INTJ", "NOUN", "VERB", "NOUN"]),
-        "ssvm_ner": {"ents": ["O", "O", "O", "B-ORG"]},
-        "ssvm_parser": {"heads": [2, 2, 2, 2], "deps": ["vocative", "nsubj", "ROOT", "obj"]},
-    }[factory]
-    example = Example(Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, **gold))
-    nlp.update([example], sgd=False)
-    assert NEW_LABEL[factory] in nlp.get_pipe(factory).labels
-    assert nlp.evaluate([example])[SCORE[factory]] == 1.0
-    assert annotations(nlp, [COMPONENTS[factory].corpus]) == before
-
-
 def test_training_that_gets_new_labels_is_no_correction():
     """Its solver goes on, from the weights, and so does its certificate."""
     nlp = blank("ssvm_ner")

@@ -13,7 +13,6 @@ from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.tree import predictor
 from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE, joined, parts
 
-from .test_calibration import mistaken
 from .toy import EXAMPLES, SMALL_TREE, STRUCTURES, TREES, blank, train, trained, tree_of
 
 VOCAB = spacy.blank("en").vocab
@@ -317,14 +316,6 @@ def test_copies_parse_long_sentences_alike(plain, make, is_one):
 
 
 @BOUNDARIES
-def test_processes_parse_long_sentences_alike(plain, is_one):
-    expected = arcs(plain(long_doc(plain, is_one)))
-    docs = [long_doc(plain, is_one), Doc(plain.vocab), long_doc(plain, is_one)]
-    found = [arcs(doc) for doc in plain.pipe(docs, n_process=2, batch_size=1)]
-    assert found == [expected, [], expected]
-
-
-@BOUNDARIES
 def test_answers_about_long_sentences_agree(plain, is_one):
     """The best analysis, scores, explanations and suggestions are about the arcs of the parts."""
     pipe, made = plain.get_pipe("ssvm_parser"), long_doc(plain, is_one)
@@ -366,18 +357,6 @@ def test_learning_from_long_sentences(is_one):
     found = whole(long_doc(whole, is_one))
     right = [token.head.i == gold.head.i for token, gold in zip(found, example.reference)]
     assert whole.evaluate([example])["uas"] == pytest.approx(np.mean(right))
-
-
-@BOUNDARIES
-def test_probabilities_in_long_sentences(plain, is_one):
-    nlp = reloaded(plain)
-    pipe = nlp.get_pipe("ssvm_parser")
-    pipe.calibrate(mistaken("ssvm_parser", nlp))
-    heads, _ = pipe.scored_parses(long_doc(nlp, is_one), 1e-12)
-    sums = np.zeros(len(LONG))
-    for (token, _), score in heads.items():
-        sums[token] += score
-    assert sums == pytest.approx(np.ones(len(LONG)))
 
 
 @BOUNDARIES

@@ -53,7 +53,7 @@ def inputs(draw) -> tuple[list[str], list[int], list[tuple[int, int, str]]]:
     return words, starts, preset
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25)
 @given(corpora(), inputs(), st.sampled_from(SOLVERS))
 def test_every_prediction_is_legal(corpus, text, solver):
     """Whatever was learnt: spans are disjoint, preset annotation stays, rules for whitespace and sentences hold."""

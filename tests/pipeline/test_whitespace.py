@@ -109,29 +109,6 @@ def test_whitespace_in_one_of_both_docs_changes_nothing(factory):
     assert models[0] == models[1]
 
 
-@pytest.mark.parametrize("factory", READ_NO_BREAKS)
-def test_a_correction_with_whitespace_is_the_correction_without(factory):
-    models = []
-    for places in ([], [2, 0]):
-        nlp = learnt(factory)
-        example = variant(nlp, EXAMPLES[factory](nlp)[1], places)
-        shifted = Doc(nlp.vocab, words=["So" if t.i == 0 else t.text for t in EXAMPLES[factory](nlp)[1].reference])
-        nlp.update([example], sgd=False)
-        nlp.update([variant(nlp, Example(shifted, EXAMPLES[factory](nlp)[1].reference), places)], sgd=False)
-        models.append(nlp.get_pipe(factory).to_bytes(exclude=["vocab"]))
-    assert models[0] == models[1]
-
-
-def test_examples_with_whitespace_are_recognised():
-    nlp = blank("ssvm_tagger")
-    examples = [variant(nlp, example, [1]) for example in EXAMPLES["ssvm_tagger"](nlp)]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 2)
-    assert len(nlp.get_pipe("ssvm_tagger").trained.training) == len(examples)
-    train(nlp, [Example(example.predicted.copy(), example.reference.copy()) for example in examples], 2)
-    assert len(nlp.get_pipe("ssvm_tagger").trained.training) == len(examples)
-
-
 def moved(factory: str, item, places: list[int], end_of: dict[int, int]):
     """An item of an analysis of words, by tokens. places: of the words. end_of: the end of tokens for each of words."""
     if factory == "ssvm_ner":

@@ -158,8 +158,7 @@ def test_initialize_again_starts_from_zero(factory):
     assert nlp.get_pipe(factory).labels == LABELS[factory]
     train(nlp, few)
     assert nlp.evaluate(few)[SCORE[factory]] == 1
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, examples)
     assert weights(nlp, factory) == weights(learnt(factory), factory)
 
 

@@ -13,7 +13,7 @@ from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.tree import predictor
 from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE, joined, parts
 
-from .toy import EXAMPLES, SMALL_TREE, STRUCTURES, TREES, blank, train, trained, tree_of
+from .toy import EXAMPLES, SMALL_TREE, STRUCTURES, TREES, blank, teach, trained, tree_of
 
 VOCAB = spacy.blank("en").vocab
 WORDS = ["Dogs", "of", "Berlin", "saw", "the", "old", "cat", "Eat", "ham"]
@@ -248,8 +248,7 @@ def test_a_correction_of_a_long_tree(order):
 def test_long_trees_alone_train_the_first_pass():
     nlp = blank("ssvm_parser", model=tree_of("projective", 1, max_heads=4))
     examples = [chain(nlp, MAX_SENTENCE)]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 1)
+    teach(nlp, examples, 1)
     assert nlp.get_pipe("ssvm_parser").trained.prediction_weights.first_pass.any()
 
 

@@ -27,7 +27,6 @@ from .toy import (
     tagger_examples,
     teach,
     templates,
-    train,
     trained,
 )
 
@@ -105,8 +104,7 @@ def test_warnings_of_threads_are_given_once():
     examples = tagger_examples(nlp)
     for example in examples:
         example.predicted[0].pos_ = "NOUN"
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, examples)
     with pytest.warns(UserWarning, match="it has learnt from token.pos") as caught:
         list(nlp.pipe([doc(nlp, text) for text in TEXTS * 20]))
     assert len(caught) == 1

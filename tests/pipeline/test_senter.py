@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .components import learnt
-from .toy import LANG, PARAGRAPHS, blank, doc, senter_examples, teach, train
+from .toy import LANG, PARAGRAPHS, blank, doc, senter_examples, teach
 
 TEXT, STARTS = PARAGRAPHS[0]
 
@@ -53,8 +53,7 @@ def test_annotation_as_zeros_and_ones():
         for text, labels in PARAGRAPHS
     ]
     assert {token.is_sent_start for eg in examples for token in eg.reference} == {True, None}
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, examples)
     assert starts(nlp(doc(nlp, TEXT))) == STARTS
 
 

@@ -20,6 +20,7 @@ from .toy import (
     blank,
     tagged,
     tagger_examples,
+    teach,
     train,
     tree_of,
 )
@@ -106,9 +107,7 @@ def test_a_saved_state_keeps_the_seed_of_its_training():
     config = settings("DCD")
     nlp = blank("ssvm_tagger", **config)
     nlp.config["training"]["seed"] = 5
-    examples = tagger_examples(nlp)
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 2)
+    examples = teach(nlp, tagger_examples(nlp), 2)
     loaded = again(nlp, "ssvm_tagger", **config)
     train(nlp, examples, 3)
     train(loaded, tagger_examples(loaded), 3)  # A warning would say that the state is dropped.

@@ -132,8 +132,7 @@ def test_tokens_may_differ_from_those_of_the_gold(factory):
         gold.from_array(COMPONENTS[factory].gold, reference.to_array(COMPONENTS[factory].gold))
         joined = ["".join(words[:2]), *words[2:]]
         examples.append(Example(Doc(nlp.vocab, words=joined, spaces=[True] * len(joined)), gold))
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 15)
+    teach(nlp, examples, 15)
     for example in examples:
         predicted, known = nlp(example.predicted.copy()), example.get_aligned(ATTRIBUTE[factory])
         found = predicted.to_array(ATTRIBUTE[factory])

@@ -17,7 +17,7 @@ from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.words import BREAKS, breaks, example_of_words, origin_of, tokens_of, words_of
 
 from .components import LANG, SCORE, SCORED, TEXTS, every, learnt, learnt_as, written
-from .toy import EXAMPLES, blank, doc, train
+from .toy import EXAMPLES, blank, doc, teach, train
 
 ALL = ("ssvm_senter", "ssvm_tagger", "ssvm_morphologizer", "ssvm_lemmatizer", "ssvm_ner", "ssvm_parser")
 READ_NO_BREAKS = ALL[1:]
@@ -253,8 +253,7 @@ def test_a_senter_can_learn_from_line_breaks():
     gold = Doc(nlp.vocab, words=words, sent_starts=[1, 0, 0, 0, 0, 0, 1, 0])
     other = Doc(nlp.vocab, words=["stop", "\n", "go", "home", "\n\n", "stop"], sent_starts=[1, 0, 0, 0, 0, 1])
     examples = [Example(Doc(nlp.vocab, words=[t.text for t in d]), d) for d in (gold, other)]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 10)
+    teach(nlp, examples, 10)
     found = nlp(Doc(nlp.vocab, words=["home", "\n", "go", "here", "\n\n", "home"]))
     assert written("ssvm_senter", found) == [0, 5]
     assert "blank line" in nlp.get_pipe("ssvm_senter").explain(found).text(50)

@@ -189,31 +189,23 @@ print(json.dumps([labels.tolist(), heads.tolist(), learnt(Dcd())]))
     assert labels == [0, 0, 0] and heads == [-1, 2, 0] and weights == learnt(Dcd())
 
 
-def test_no_module_but_those_that_compile_imports_a_compiler():
-    """A kernel does so at its first use, so that every module may name it at its top."""
+def test_neither_modules_nor_configs_need_a_compiler():
+    """A kernel imports it at its first use, so that every module may name it at its top, and spaCy, which resolves a
+    factory's whole config when it loads, waits for none."""
     compiling = {
         module for module, path in MODULES.items() if {name.split(".")[0] for name, _ in imported(path)} & COMPILERS
     }
     others = [module for module in MODULES if module not in compiling]
-    resolved = {point.module for point in distribution("spacy-ssvm").entry_points if point.group != "spacy_cli"}
-    assert {module.removeprefix("spacy_ssvm.") for module in resolved} <= set(others)
-    code = f"""
-import importlib, sys
-for name in {others}:
-    importlib.import_module("spacy_ssvm." + name if name != "spacy_ssvm" else name)
-print(sorted({COMPILERS} & {{name.split(".")[0] for name in sys.modules}}))
-"""
-    assert run(code, "-W", "error") == "[]"
-
-
-def test_configs_resolve_without_a_compiler():
-    """spaCy resolves a factory's whole config when it loads: no user should wait for a compiler there."""
     points = distribution("spacy-ssvm").entry_points
+    resolved = {point.module for point in points if point.group != "spacy_cli"}
+    assert {module.removeprefix("spacy_ssvm.") for module in resolved} <= set(others)
     factories = [point.name for point in points.select(group="spacy_factories")]
     solvers = [point.name for point in points.select(group="spacy_ssvm_solvers")]
     code = f"""
-import sys, spacy
-nlp = spacy.blank("en")
+import importlib, sys, spacy
+for name in {others}:
+    importlib.import_module("spacy_ssvm." + name if name != "spacy_ssvm" else name)
+nlp = spacy.blank("xx")
 for factory in {factories}:
     nlp.add_pipe(factory)
 for solver in {solvers}:
@@ -223,7 +215,7 @@ corpus = {{"@readers": "spacy-ssvm.Corpus.v1", "path": "x.spacy"}}
 spacy.registry.resolve({{"corpora": {{"train": corpus}}}})
 print(sorted({COMPILERS} & {{name.split(".")[0] for name in sys.modules}}))
 """
-    assert run(code) == "[]"
+    assert run(code, "-W", "error") == "[]"
 
 
 def test_import_alone_is_quiet_and_light():

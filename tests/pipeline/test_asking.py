@@ -9,17 +9,10 @@ from spacy.training import Example
 
 from spacy_ssvm.pipeline.learning import Learning
 
+from ..inspect.test_confidence import TEXTS
 from .components import COMPONENTS, OF_TOKENS, ORDER_1, SVM, every, learnt, learnt_as, written
 from .toy import SPANS, doc, morph_label, tree_of
 
-TEXTS = {
-    "ssvm_tagger": "She eats ham",
-    "ssvm_morphologizer": "She eats ham",
-    "ssvm_ner": "Anna Berg saw Paris",
-    "ssvm_senter": "We saw ham . It is",
-    "ssvm_parser": "Dogs eat ham",
-    "ssvm_lemmatizer": "Hams loves zoos",
-}
 OF = {
     "ssvm_tagger": [(token, tag) for token in range(3) for tag in ("NOUN", "VERB", "PRON")],
     "ssvm_morphologizer": [(token, morph_label(pos)) for token in range(3) for pos in ("NOUN", "VERB", "PRON")],

@@ -120,6 +120,7 @@ REFUSED = [
     ("ssvm_tagger", {"weight_dtype": "int4"}, "weight_dtype"),
     ("ssvm_tagger", {"keep_fraction": 0.0}, "keep_fraction"),
     ("ssvm_tagger", {"keep_fraction": 2.0}, "keep_fraction"),
+    ("ssvm_tagger", {"model": templates("bias", classes={"a": 7})}, r"features\.classes takes files .*, not 7"),
     ("ssvm_tagger", tree(), r"\[ssvm_tagger\].*spacy-ssvm\.Chain\.v1"),
     (
         "ssvm_parser",

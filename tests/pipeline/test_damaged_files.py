@@ -193,11 +193,3 @@ def test_a_pipeline_that_was_written_by_half_is_refused(factory, tmp_path):
     refused(lambda folder: (folder / "model").write_bytes(b""), "")
     refused(lambda folder: (folder / "model").write_bytes((folder / "model").read_bytes()[:-100]), "")
     refused(lambda folder: (folder / "cfg").write_text((folder / "cfg").read_text()[:-5]), "")
-
-
-def test_strings_of_another_pipeline_are_made_up_for(tmp_path):
-    """The labels' strings are in the component's own files."""
-    nlp = learnt("ssvm_ner")
-    nlp.to_disk(tmp_path)
-    (tmp_path / "vocab" / "strings.json").write_text("[]")
-    assert annotations(spacy.load(tmp_path)) == annotations(nlp)

@@ -151,14 +151,6 @@ def test_annotation_survives_the_doc_s_own_formats(factory):
 
 
 @every
-def test_word_vectors_are_not_needed_and_do_no_harm(factory):
-    nlp = learnt(factory)
-    before = annotations(nlp)
-    nlp.vocab.set_vector("ham", np.ones(4, np.float32))
-    assert annotations(nlp) == before
-
-
-@every
 def test_a_memory_zone_leaves_nothing_behind(factory):
     """Docs of a zone die with it, and so do their strings; what the component keeps must not need them."""
     nlp = learnt(factory)

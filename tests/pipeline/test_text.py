@@ -45,15 +45,6 @@ def test_hostile_text(factory):
     assert [annotation(tokens) for tokens in again] == [annotation(tokens) for tokens in docs]
 
 
-def test_unpaired_surrogates():
-    """spaCy cannot hash them and lets none in, neither as text nor as words."""
-    nlp = learnt("ssvm_tagger")
-    with pytest.raises(UnicodeEncodeError):
-        nlp("Eat \ud800 ham")
-    with pytest.raises(UnicodeEncodeError):
-        Doc(nlp.vocab, words=["\ud800"])
-
-
 @every
 def test_any_words(factory):
     nlp = learnt(factory)

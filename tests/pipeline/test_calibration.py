@@ -13,7 +13,7 @@ from spacy_ssvm.structures.tree.parts import SPANNING, Parts
 from spacy_ssvm.structures.tree.scored import KnownTree, TreeScores, heads_above
 from spacy_ssvm.training.calibration import CalibrationExample, expected_error, fit, reliability
 
-from .components import CRF, OF_TOKENS, ORDER_1, SVM, scored, written
+from .components import CRF, OF_TOKENS, ORDER_1, SVM, learnt, scored, written
 from .toy import EXAMPLES, blank, doc, parser_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline
 
@@ -43,7 +43,7 @@ def mistaken(factory, nlp):
 
 
 def trained(factory, **settings):
-    return trained_pipeline(factory, **{**ORDER_1.get(factory, {}), **SVM, **settings})
+    return learnt(factory, **{**ORDER_1.get(factory, {}), **SVM, **settings})
 
 
 def losses(factory, pipe, examples, betas):
@@ -207,7 +207,7 @@ def test_calibration_is_saved_and_loaded(calibrated, tmp_path):
 
 
 def test_learning_on_makes_the_calibration_void():
-    nlp = trained("ssvm_tagger", **CRF)
+    nlp = trained_pipeline("ssvm_tagger", **CRF)
     pipe, examples = nlp.get_pipe("ssvm_tagger"), mistaken("ssvm_tagger", nlp)
     for change in (lambda: train(nlp, EXAMPLES["ssvm_tagger"](nlp), 1), lambda: pipe.add_label("X")):
         assert pipe.calibrate(examples).beta != 1.0

@@ -16,7 +16,6 @@ from spacy_ssvm.pipeline.trained_state import TrainedState
 from .components import NEW_LABEL, TEXTS, every, learnt
 from .toy import EXAMPLES, annotation, annotations, doc, trained
 
-FACTORIES = list(EXAMPLES)
 SPACY_SCORERS = {
     "ssvm_tagger": ("spacy.tagger_scorer.v1", "tag_acc"),
     "ssvm_morphologizer": ("spacy.morphologizer_scorer.v1", "morph_acc"),
@@ -27,19 +26,18 @@ SPACY_SCORERS = {
 }
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_spacys_own_scorer_works_in_place_of_ours(factory):
     scorer, figure = SPACY_SCORERS[factory]
-    nlp = trained(factory, scorer={"@scorers": scorer})
-    assert (
-        nlp.evaluate(EXAMPLES[factory](nlp))[figure] == trained(factory).evaluate(EXAMPLES[factory](nlp))[figure] > 0.5
-    )
+    nlp = learnt(factory, scorer={"@scorers": scorer})
+    found, expected = (pipeline.evaluate(EXAMPLES[factory](nlp))[figure] for pipeline in (nlp, learnt(factory)))
+    assert found == expected > 0.5
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_messages_name_a_sourced_component_as_its_pipeline_does(factory):
     nlp = spacy.blank("xx")
-    nlp.add_pipe(factory, name="mine", source=trained(factory))
+    nlp.add_pipe(factory, name="mine", source=learnt(factory))
     pipe = nlp.get_pipe("mine")
     assert pipe.name == pipe.codec.name == "mine"
     with pytest.raises((ValueError, NotImplementedError), match=r"^\[mine\]"):
@@ -47,7 +45,7 @@ def test_messages_name_a_sourced_component_as_its_pipeline_does(factory):
     assert nlp.update(EXAMPLES[factory](nlp)).keys() == {"mine"}
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_a_failed_load_keeps_the_training(factory):
     nlp = trained(factory)
     pipe = nlp.get_pipe(factory)
@@ -63,7 +61,7 @@ def test_a_failed_load_keeps_the_training(factory):
     ("factory", "override"), [("ssvm_tagger", {"attr": "pos"}), ("ssvm_parser", {"multi_root": True})]
 )
 def test_a_setting_that_the_weights_depend_on_comes_from_the_file(factory, override, tmp_path):
-    nlp = trained(factory)
+    nlp = learnt(factory)
     nlp.to_disk(tmp_path)
     ((key, other),) = override.items()
     with pytest.warns(UserWarning, match=rf"is loaded with {key} = .*, not {other!r}"):
@@ -74,9 +72,9 @@ def test_a_setting_that_the_weights_depend_on_comes_from_the_file(factory, overr
         spacy.load(tmp_path)
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_cfg_cannot_change_the_labels(factory):
-    pipe = trained(factory).get_pipe(factory)
+    pipe = learnt(factory).get_pipe(factory)
     with pytest.raises(ValueError, match=r"add_label|labels can only be"):
         pipe.cfg = {**pipe.cfg, "labels": [*pipe.labels, "NEW"]}
     pipe.cfg = {**pipe.cfg, "threshold": 0.5}
@@ -84,7 +82,7 @@ def test_cfg_cannot_change_the_labels(factory):
 
 
 def test_an_item_of_cfg_is_not_set_silently():
-    pipe = trained("ssvm_tagger").get_pipe("ssvm_tagger")
+    pipe = learnt("ssvm_tagger").get_pipe("ssvm_tagger")
     with pytest.warns(UserWarning, match=r"cfg\['overwrite'\] = True changes nothing") as caught:
         for _ in range(2):
             pipe.cfg["overwrite"] = True
@@ -92,10 +90,10 @@ def test_an_item_of_cfg_is_not_set_silently():
     assert pickle.loads(pickle.dumps(pipe.cfg)) == copy.copy(pipe.cfg) == pipe.cfg
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_parts_of_a_component_cannot_be_replaced_by_those_of_another(factory):
     """They would have no effect, or make a component that fails later."""
-    nlp, other = trained(factory), trained("ssvm_tagger" if factory == "ssvm_ner" else "ssvm_ner")
+    nlp, other = learnt(factory), learnt("ssvm_tagger" if factory == "ssvm_ner" else "ssvm_ner")
     pipe, before = nlp.get_pipe(factory), annotations(nlp)
     theirs = other.get_pipe(other.pipe_names[0])
     for name in ("model", "vocab", "codec"):
@@ -112,7 +110,7 @@ def test_parts_of_a_component_cannot_be_replaced_by_those_of_another(factory):
 
 
 def test_the_senter_learns_gold_boundaries_in_place_of_those_of_the_predicted_doc():
-    nlp = trained("ssvm_senter")
+    nlp = learnt("ssvm_senter")
     text, starts = "It was she . Said Tom", [True, False, False, False, False, False]
     gold = doc(nlp, f"{text} . Yes", sent_starts=[*starts, False, True])
     wrong = doc(nlp, gold.text, sent_starts=[True, False, False, False, True, False, False, False])
@@ -123,7 +121,7 @@ def test_the_senter_learns_gold_boundaries_in_place_of_those_of_the_predicted_do
 
 def test_a_batch_that_fails_where_no_document_does_is_said_once():
     """It is a fault of ours, or of the memory: the annotation is right, but slow."""
-    nlp = trained("ssvm_tagger")
+    nlp = learnt("ssvm_tagger")
     pipe = nlp.get_pipe("ssvm_tagger")
     predict = pipe.predict
 

@@ -73,7 +73,7 @@ def n_corrected(data: bytes) -> int:
 def test_corrections_of_a_pruned_model_outlive_cycles_of_loading_and_saving(factory):
     """And the rest is neither pruned nor rounded again."""
     for settings in ({}, COMPRESSED, {"weight_dtype": "float16", "keep_fraction": 0.3}):
-        saved = trained(factory, **settings).get_pipe(factory).to_bytes()
+        saved = learnt(factory, **settings).get_pipe(factory).to_bytes()
         rest, n_weights = base(saved), loaded(factory, saved, **settings).get_pipe(factory).count_weights()[0]
         for number in range(N_CYCLES):
             nlp = loaded(factory, saved, **settings)
@@ -178,7 +178,7 @@ def test_compressing_a_corrected_model_prunes_what_training_has_left_alone(facto
 def test_the_solver_prunes_nothing_that_the_file_has(factory):
     """`keep_fraction` is of what a training adds."""
     settings = {**COMPRESSED, "corrections": False}
-    saved = trained(factory, **settings).get_pipe(factory).to_bytes()
+    saved = learnt(factory, **settings).get_pipe(factory).to_bytes()
     corrected = loaded(factory, saved, **COMPRESSED)
     corrected.update([correction(corrected, factory, 0)], sgd=False)
     saved = corrected.get_pipe(factory).to_bytes()

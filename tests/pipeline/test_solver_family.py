@@ -94,7 +94,8 @@ def test_a_stream_that_never_repeats_goes_online(kind, solver, monkeypatch):
         for batch in minibatch(stream[3:], 4):
             nlp.update(EXAMPLES[factory](nlp, batch), sgd=False)
             training = nlp.get_pipe(factory).trained.training
-            sizes.append((len(training), training._learner.progress().planes or 0))
+            figures = nlp.get_pipe(factory).figures
+            sizes.append((len(training), figures.planes or 0 if figures else 0))
             dimensions.add(len(training.weights()))
     (said,) = (str(warning.message) for warning in caught if "as an online learner" in str(warning.message))
     assert said.startswith(f"[{factory}]")

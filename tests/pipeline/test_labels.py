@@ -118,15 +118,6 @@ def test_labels_can_be_added_at_any_time(factory, after):
     assert nlp.evaluate(examples)[SCORE[factory]] == 1
 
 
-@labelled
-def test_a_component_with_labels_only_can_predict(factory):
-    """As spaCy evaluates after the first update, weights may be zero."""
-    nlp = blank(factory)
-    nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
-    assert len(nlp("Some text here .")) == 4
-    assert nlp.get_pipe(factory).update([Example(doc(nlp, ""), doc(nlp, ""))]) == {factory: 0.0}
-
-
 @every
 def test_pipe_labels_and_meta(factory):
     nlp = learnt(factory)

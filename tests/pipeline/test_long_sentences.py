@@ -372,14 +372,6 @@ def test_patterns_hold_in_long_sentences(plain, is_one):
     } - {"ROOT"} == {"amod"}
 
 
-def test_a_senter_divides_what_is_too_long(plain):
-    nlp = reloaded(plain)
-    nlp.add_pipe("sentencizer", first=True)
-    found = nlp(Doc(nlp.vocab, words=LONG))
-    assert max(len(sentence) for sentence in found.sents) < MAX_PART
-    assert starts(found) == [0, *(token.i + 1 for token in found[:-1] if token.text == "!")] and is_tree(found)
-
-
 @pytest.mark.parametrize("settings", [{"gold_tokens": True}, {"merge_subtokens": True, "gold_tokens": True}, {}])
 def test_long_documents_are_read_for_training(plain, tmp_path, settings):
     DocBin(docs=[chain(plain, 5 * MAX_PART).reference], store_user_data=True).to_disk(tmp_path / "long.spacy")

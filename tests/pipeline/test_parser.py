@@ -323,11 +323,6 @@ def test_short_and_long_sentences(tree, max_heads):
         assert sum(token.head.i == token.i for token in tokens) == len(list(tokens.sents)) == min(len(words), 1)
 
 
-def test_five_hundred_tokens_are_parsed_at_once(learnt):
-    tokens = learnt(in_sentences(learnt, WORDS * 50, [0]))
-    assert sum(token.head.i == token.i for token in tokens) == 1
-
-
 @pytest.mark.parametrize(
     ("given", "found", "said"),
     [

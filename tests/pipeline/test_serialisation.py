@@ -107,21 +107,6 @@ def test_fields_can_be_left_out(factory, tmp_path):
                 assert weights(again, factory) == weights(nlp, factory)
 
 
-@every
-def test_a_pipeline_without_vocab_and_without_the_component(factory):
-    nlp = learnt(factory)
-    assert annotations(blank(factory).from_bytes(nlp.to_bytes(exclude=["vocab"]))) == annotations(nlp)
-    untouched = blank(factory).from_bytes(nlp.to_bytes(exclude=[factory]))
-    assert untouched.get_pipe(factory).labels == blank(factory).get_pipe(factory).labels
-
-
-@every
-def test_excluding_the_model_keeps_the_present_one(factory):
-    nlp = learnt(factory)
-    nlp.get_pipe(factory).from_bytes(trained(factory, epochs=0).get_pipe(factory).to_bytes(), exclude=["model"])
-    assert annotations(nlp) == annotations(learnt(factory))
-
-
 @labelled
 def test_an_untrained_component_round_trips(factory, tmp_path):
     nlp = blank(factory)

@@ -108,6 +108,7 @@ SLOW = {
     "templates",
     "treebanks",
     "tuning",
+    "word-classes",
 }
 """Pages whose blocks take more than four seconds; others have every kind of block."""
 page_of_docs = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -67,7 +67,7 @@ NEEDED = {
     "spacy-ssvm.ArcTemplates.v1": {key: ["mod.lower[0]"] for key in ("arcs", "labels", "first_pass")},
 }
 REFUSALS = (ConfigValidationError, ValueError, catalogue.RegistryError)
-number_of_configs = pytest.mark.parametrize("n_configs", [25, pytest.param(1000, marks=pytest.mark.slow)])
+number_of_configs = pytest.mark.parametrize("n_configs", [15, pytest.param(1000, marks=pytest.mark.slow)])
 
 
 def is_taken(key: str, make: Callable[[], Any]) -> bool:

@@ -30,7 +30,7 @@ def fuzz(factory: str, n_files: int, record_property, **settings) -> None:
 
 @every
 def test_damaged_models(factory, record_property):
-    fuzz(factory, 50, record_property)
+    fuzz(factory, 30, record_property)
 
 
 @pytest.mark.slow

@@ -13,12 +13,15 @@ from .corpora import examples, needs_ewt, sentences
     ("solver", "settings"),
     [
         ("DCD", {"C": 0.1}),
-        ("SAP", {"C": 0.1, "rho1": 0.1, "rho2": 0.9}),
-        ("Perceptron", {}),
-        # A certificate, exact zeros and neither: the sample. `pytest -m slow` has the others.
         *(
             pytest.param(*more, marks=pytest.mark.slow)
-            for more in [("DCDLight", {"C": 0.1}), ("MIRA", {}), ("SGD", {})]
+            for more in [
+                ("SAP", {"C": 0.1, "rho1": 0.1, "rho2": 0.9}),
+                ("Perceptron", {}),
+                ("DCDLight", {"C": 0.1}),
+                ("MIRA", {}),
+                ("SGD", {}),
+            ]
         ),
     ],
 )

@@ -64,16 +64,18 @@ def imports(node: ast.AST, early: bool = True) -> Iterator[tuple[ast.Import | as
         yield from imports(child, early and not late)
 
 
-def imported(path: Path) -> Iterator[tuple[str, bool]]:
+@cache
+def imported(path: Path) -> list[tuple[str, bool]]:
     """The full names that a module imports, of modules or of what they define, and whether it does so at import."""
-    package = ["spacy_ssvm", *path.relative_to(PACKAGE).parent.parts]
+    package, found = ["spacy_ssvm", *path.relative_to(PACKAGE).parent.parts], []
     for statement, early in imports(ast.parse(path.read_text(encoding="utf8"))):
         if isinstance(statement, ast.Import):
-            yield from ((alias.name, early) for alias in statement.names)
+            found += [(alias.name, early) for alias in statement.names]
             continue
         parents = package[: len(package) - statement.level + 1] if statement.level else []
         origin = [*parents, *filter(None, [statement.module])]
-        yield from ((".".join([*origin, alias.name]), early) for alias in statement.names)
+        found += [(".".join([*origin, alias.name]), early) for alias in statement.names]
+    return found
 
 
 @cache

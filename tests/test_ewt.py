@@ -41,6 +41,7 @@ def test_tagger_on_real_text(solver, settings):
         assert 0 <= certificate.relative_gap < 0.6
 
 
+@pytest.mark.slow
 @needs_ewt
 def test_senter_on_real_text():
     """150 documents of ten sentences teach it more than a rule for final punctuation finds."""

@@ -211,8 +211,7 @@ nlp = spacy.blank("xx")
 for factory in {factories}:
     nlp.add_pipe(factory)
 for solver in {solvers}:
-    spacy.util.load_model_from_config(nlp.config.merge({{"components": {{
-        "ssvm_ner": {{"solver": {{"@ssvm_solvers": solver}}}}}}}}), auto_fill=True)
+    spacy.registry.resolve({{"solver": {{"@ssvm_solvers": solver}}}})
 corpus = {{"@readers": "spacy-ssvm.Corpus.v1", "path": "x.spacy"}}
 spacy.registry.resolve({{"corpora": {{"train": corpus}}}})
 print(sorted({COMPILERS} & {{name.split(".")[0] for name in sys.modules}}))

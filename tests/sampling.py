@@ -3,8 +3,8 @@
 With two axes each value of each axis is in a case that runs by default, with three or more each pair of values; the
 other cases are slow. Tests of at most `FEW` cases run whole, and a list of cases in one parametrisation is no product.
 
-Behaviours of all components are a product, too, of tests and components: each of them runs with the parser, whose model
-is a tree, and with two of the components whose models are chains, in turn.
+Behaviours of all components are a product, too, of tests and components: where nothing else makes a sample larger, each
+of them runs with two components, which take turns; the parser, the only one whose model is a tree, is always one.
 """
 
 from collections import Counter, defaultdict
@@ -16,8 +16,6 @@ from zlib import crc32
 import pytest
 
 FEW = 4
-COMPONENTS = ["ssvm_tagger", "ssvm_morphologizer", "ssvm_ner", "ssvm_senter", "ssvm_parser", "ssvm_lemmatizer"]
-"""As the tests of all components have them."""
 TREES = "ssvm_parser"
 
 
@@ -28,18 +26,20 @@ def mark_slow(items: Sequence[pytest.Item]) -> None:
         if hasattr(item, "callspec") and not item.get_closest_marker("slow"):
             tests[item.nodeid.partition("[")[0]].append(item)
     for name, cases in tests.items():
-        chosen = sample([tuple(axes(case)) for case in cases], crc32(name.encode()))
-        if [case.callspec.params for case in cases] == [{"factory": factory} for factory in COMPONENTS]:
-            chosen = some_components(crc32(name.encode()))
-        for place, case in enumerate(cases):
-            if place not in chosen:
-                case.add_marker("slow")
+        start = crc32(name.encode())
+        parts = [cases]
+        if len(cases) > FEW and any(mark.args[0] == "factory" for mark in cases[0].iter_markers("parametrize")):
+            some = two_components([case.callspec.params["factory"] for case in cases], start)
+            parts.append([case for case in cases if case.callspec.params["factory"] in some])
+        samples = [[part[place] for place in sample([tuple(axes(case)) for case in part], start)] for part in parts]
+        for case in set(cases).difference(min(samples, key=len)):
+            case.add_marker("slow")
 
 
-def some_components(start: int) -> set[int]:
-    """The places of the parser and of two others."""
-    others = [place for place, factory in enumerate(COMPONENTS) if factory != TREES]
-    return {COMPONENTS.index(TREES), *(others[(start + step) % len(others)] for step in (0, 2))}
+def two_components(factories: Sequence[str], start: int) -> set[str]:
+    """Two of these components, the parser if it is among them."""
+    others = sorted({*factories} - {TREES})
+    return {*[TREES] * (TREES in factories), *(others * 2)[start % len(others) :][: 2 - (TREES in factories)]}
 
 
 def axes(case: Any) -> Iterator[tuple[int, ...]]:

@@ -97,7 +97,24 @@ FILES = {
 }
 """Files that blocks of ini read, and that no command of a page makes."""
 
+SLOW = {
+    "commands",
+    "confidence",
+    "constraints",
+    "continued-training",
+    "explanations",
+    "in-place-of-spacy",
+    "mixing",
+    "templates",
+    "treebanks",
+    "tuning",
+    "word-classes",
+}
+"""Pages whose blocks take more than four seconds; others have every kind of block."""
 page_of_docs = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+page_that_runs = pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.stem in SLOW)) for page in PAGES]
+)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +189,7 @@ def run_python(code: str, names: dict, page: Path, line: int) -> str:
 
 # Blocks that learn from little warn of it.
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@page_of_docs
+@page_that_runs
 def test_the_blocks_of_a_page_run(page, folder):
     names: dict = {"__name__": "docs"}
     output = None
@@ -199,7 +216,7 @@ def test_the_blocks_of_a_page_run(page, folder):
             pytest.fail(f"{place}: a block of {block.language or 'no language'} says nothing about how to check it")
 
 
-@page_of_docs
+@page_that_runs
 def test_overrides_in_the_text_are_settings(page, folder):
     """Those of our components, corpora and initialization, on a config with the components that they name."""
     for span in config_blocks.override_spans(page.read_text("utf8")):
@@ -488,9 +505,14 @@ def test_the_arrays_of_a_model_file():
 # Messages
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text("utf8"))))
+
+
 def texts_in(paths: Iterable[Path]) -> list[str]:
     """Every string in these files as one text, "…" for what is filled in."""
-    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text("utf8")))]
+    nodes = [node for path in paths for node in nodes_of(path)]
     return [text for node in nodes if isinstance(node, ast.JoinedStr | ast.Constant) and (text := text_of(node))]
 
 
@@ -524,7 +546,7 @@ def test_every_warning_is_explained():
     """Errors say what to do; warnings come by the way, and are looked up."""
     quoted = messages("message")
     for path in (ROOT / "spacy_ssvm").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in WARNS:
                 text = text_of(node.args[0])
                 if re.fullmatch(r"[…\[\] ()a-z]*", text):

@@ -13,12 +13,15 @@ from .corpora import examples, needs_ewt, sentences
     ("solver", "settings"),
     [
         ("DCD", {"C": 0.1}),
-        ("SAP", {"C": 0.1, "rho1": 0.1, "rho2": 0.9}),
-        ("Perceptron", {}),
-        # A certificate, exact zeros and neither: the sample. `pytest -m slow` has the others.
         *(
             pytest.param(*more, marks=pytest.mark.slow)
-            for more in [("DCDLight", {"C": 0.1}), ("MIRA", {}), ("SGD", {})]
+            for more in [
+                ("SAP", {"C": 0.1, "rho1": 0.1, "rho2": 0.9}),
+                ("Perceptron", {}),
+                ("DCDLight", {"C": 0.1}),
+                ("MIRA", {}),
+                ("SGD", {}),
+            ]
         ),
     ],
 )
@@ -38,6 +41,7 @@ def test_tagger_on_real_text(solver, settings):
         assert 0 <= certificate.relative_gap < 0.6
 
 
+@pytest.mark.slow
 @needs_ewt
 def test_senter_on_real_text():
     """150 documents of ten sentences teach it more than a rule for final punctuation finds."""

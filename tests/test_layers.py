@@ -64,16 +64,18 @@ def imports(node: ast.AST, early: bool = True) -> Iterator[tuple[ast.Import | as
         yield from imports(child, early and not late)
 
 
-def imported(path: Path) -> Iterator[tuple[str, bool]]:
+@cache
+def imported(path: Path) -> list[tuple[str, bool]]:
     """The full names that a module imports, of modules or of what they define, and whether it does so at import."""
-    package = ["spacy_ssvm", *path.relative_to(PACKAGE).parent.parts]
+    package, found = ["spacy_ssvm", *path.relative_to(PACKAGE).parent.parts], []
     for statement, early in imports(ast.parse(path.read_text(encoding="utf8"))):
         if isinstance(statement, ast.Import):
-            yield from ((alias.name, early) for alias in statement.names)
+            found += [(alias.name, early) for alias in statement.names]
             continue
         parents = package[: len(package) - statement.level + 1] if statement.level else []
         origin = [*parents, *filter(None, [statement.module])]
-        yield from ((".".join([*origin, alias.name]), early) for alias in statement.names)
+        found += [(".".join([*origin, alias.name]), early) for alias in statement.names]
+    return found
 
 
 @cache
@@ -189,41 +191,32 @@ print(json.dumps([labels.tolist(), heads.tolist(), learnt(Dcd())]))
     assert labels == [0, 0, 0] and heads == [-1, 2, 0] and weights == learnt(Dcd())
 
 
-def test_no_module_but_those_that_compile_imports_a_compiler():
-    """A kernel does so at its first use, so that every module may name it at its top."""
+def test_neither_modules_nor_configs_need_a_compiler():
+    """A kernel imports it at its first use, so that every module may name it at its top, and spaCy, which resolves a
+    factory's whole config when it loads, waits for none."""
     compiling = {
         module for module, path in MODULES.items() if {name.split(".")[0] for name, _ in imported(path)} & COMPILERS
     }
     others = [module for module in MODULES if module not in compiling]
-    resolved = {point.module for point in distribution("spacy-ssvm").entry_points if point.group != "spacy_cli"}
-    assert {module.removeprefix("spacy_ssvm.") for module in resolved} <= set(others)
-    code = f"""
-import importlib, sys
-for name in {others}:
-    importlib.import_module("spacy_ssvm." + name if name != "spacy_ssvm" else name)
-print(sorted({COMPILERS} & {{name.split(".")[0] for name in sys.modules}}))
-"""
-    assert run(code, "-W", "error") == "[]"
-
-
-def test_configs_resolve_without_a_compiler():
-    """spaCy resolves a factory's whole config when it loads: no user should wait for a compiler there."""
     points = distribution("spacy-ssvm").entry_points
+    resolved = {point.module for point in points if point.group != "spacy_cli"}
+    assert {module.removeprefix("spacy_ssvm.") for module in resolved} <= set(others)
     factories = [point.name for point in points.select(group="spacy_factories")]
     solvers = [point.name for point in points.select(group="spacy_ssvm_solvers")]
     code = f"""
-import sys, spacy
-nlp = spacy.blank("en")
+import importlib, sys, spacy
+for name in {others}:
+    importlib.import_module("spacy_ssvm." + name if name != "spacy_ssvm" else name)
+nlp = spacy.blank("xx")
 for factory in {factories}:
     nlp.add_pipe(factory)
 for solver in {solvers}:
-    spacy.util.load_model_from_config(nlp.config.merge({{"components": {{
-        "ssvm_ner": {{"solver": {{"@ssvm_solvers": solver}}}}}}}}), auto_fill=True)
+    spacy.registry.resolve({{"solver": {{"@ssvm_solvers": solver}}}})
 corpus = {{"@readers": "spacy-ssvm.Corpus.v1", "path": "x.spacy"}}
 spacy.registry.resolve({{"corpora": {{"train": corpus}}}})
 print(sorted({COMPILERS} & {{name.split(".")[0] for name in sys.modules}}))
 """
-    assert run(code) == "[]"
+    assert run(code, "-W", "error") == "[]"
 
 
 def test_import_alone_is_quiet_and_light():

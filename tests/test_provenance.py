@@ -85,10 +85,10 @@ def test_commands_of_a_project_run_what_is_there(project: Path) -> None:
     ("project", "module", "tables", "page"),
     [
         ("benchmarks", ["accuracy", "report"], ["metrics"], "accuracy.md"),
-        ("benchmarks", ["papers", "report"], ["metrics"], "papers.md"),
+        pytest.param("benchmarks", ["papers", "report"], ["metrics"], "papers.md", marks=pytest.mark.slow),
         ("benchmarks", ["speed", "report"], ["metrics"], "speed.md"),
         ("benchmarks", ["scaling", "report"], ["metrics", "../distributed/metrics"], "scaling.md"),
-        ("distributed", ["scripts.report"], ["metrics"], "tables.md"),
+        pytest.param("distributed", ["scripts.report"], ["metrics"], "tables.md", marks=pytest.mark.slow),
     ],
 )
 def test_pages_are_those_that_the_metrics_make(

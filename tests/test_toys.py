@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_ssvm.corpus.checks.corpora import CorpusData
@@ -13,7 +12,7 @@ from spacy_ssvm.pipeline.component import SsvmPipe
 from spacy_ssvm.pipeline.corpus_checks import check_annotation
 
 from . import toys
-from .pipeline.toy import LANG, PARAGRAPHS, annotation, doc, senter_examples, train
+from .pipeline.toy import LANG, PARAGRAPHS, doc, senter_examples, train
 
 LISTS = ["small big middle", "big small", "middle small big small", "big middle", "one"]
 SIZES = {"big": 3, "middle": 2, "small": 1, "one": 1}
@@ -51,20 +50,6 @@ def test_a_component_that_marks_the_first_token_of_each_sentence():
     assert [k for k, label in enumerate(labels) if label == toys.FIRST] == nlp(text.copy()).user_data["first"]
     assert len(others) == 2 and all(score >= other for other, _ in others)
     assert [finding.label for finding in pipe.explain(text).findings] == labels
-
-
-def test_a_component_of_ones_own_is_saved_and_learns_on(tmp_path):
-    nlp, _, examples = trained("toy_first_token", senter_examples)
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    texts = [doc(nlp, text) for text, _ in PARAGRAPHS]
-    for text in texts:
-        assert nlp(text.copy()).user_data["first"] == loaded(text.copy()).user_data["first"]
-    loaded.resume_training()
-    assert loaded.update(examples) == {"toy_first_token": 0.0}
-    one = senter_examples(loaded, [("We slept . Then we left", "S I I I S I")])
-    assert loaded.update(one)["toy_first_token"] > 0.0
-    assert loaded(doc(loaded, "We slept . Then we left")).user_data["first"] == [0, 4]
 
 
 @pytest.mark.parametrize(
@@ -137,20 +122,3 @@ def test_the_order_that_is_predicted_is_the_best_of_all():
         items = [int(token.lower) & ((1 << toys.BITS) - 1) for token in words]
         score = sum((len(items) - k) * weights[items[t]] for k, t in enumerate(order))
         assert score == pytest.approx(toys.enumerated_order(words, weights))
-
-
-def test_a_model_of_another_architecture_is_refused():
-    nlp = spacy.blank(LANG)
-    tree = {"@architectures": "spacy-ssvm.Tree.v1", "features": {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1"}}
-    with pytest.raises(
-        ValueError, match=r'\[toy_first_token\] model must be of the architecture "spacy-ssvm.Chain.v1"'
-    ):
-        nlp.add_pipe("toy_first_token", config={"model": tree})
-
-
-def test_untouched_annotation():
-    """A component of one's own sets what its codec writes, and nothing else."""
-    nlp, _, _ = trained("toy_first_token", senter_examples)
-    before = doc(nlp, PARAGRAPHS[0][0])
-    assert annotation(nlp(before.copy())) == annotation(before)
-    assert isinstance(nlp(before), Doc)

@@ -126,7 +126,7 @@ def test_sentences_of_a_doc_are_combined():
 def test_trees_that_are_not_decoded_exactly_have_no_scores():
     nlp = learnt("ssvm_parser", **SVM, model=tree_of("nonprojective", 2))
     pipe, text = nlp.get_pipe("ssvm_parser"), doc(nlp, "Dogs eat ham")
-    for ask in (lambda: pipe.kbest(text, 2), lambda: pipe.scored_parses([text])):
+    for ask in (lambda: pipe.kbest(text, 2), lambda: pipe.scored_parses([text]), lambda: pipe.explain(text)):
         with pytest.raises(ValueError, match=r"\[ssvm_parser\] non-projective trees of order 2 are decoded approx"):
             ask()
 

@@ -17,7 +17,7 @@ from spacy_ssvm.features.names import Source, feature_name
 from spacy_ssvm.features.word_classes import WordClasses, pack_classes
 
 from ..pipeline.components import OF_TOKENS, learnt
-from ..pipeline.toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser_examples, templates, tree_of
+from ..pipeline.toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser_examples, tree_of
 
 TEXTS = {
     "ssvm_tagger": ["She eats unheard green ham"],
@@ -29,7 +29,7 @@ TEXTS = {
 }
 SLOW = [("projective", 2), ("nonprojective", 1)]
 CASES = [
-    *(pytest.param(factory, {"solver": solver}, 10_000) for factory in SEQUENCES for solver in ("DCD", "SGD")),
+    *(pytest.param(factory, {"solver": ("DCD", "SGD")[k % 2]}, 10_000) for k, factory in enumerate(SEQUENCES)),
     *(
         pytest.param("ssvm_parser", {"model": tree_of(*kind)}, 200, marks=[pytest.mark.slow] if kind in SLOW else [])
         for kind in STRUCTURES
@@ -229,21 +229,6 @@ def test_empty_and_untrained():
     assert explanation.text().count(", 0.00 ahead of ") == 2
 
 
-def test_approximate_trees_have_no_explanation():
-    nlp = blank("ssvm_parser", model=tree_of("nonprojective", 2))
-    nlp.get_pipe("ssvm_parser").add_label("det")
-    with pytest.raises(ValueError, match=r"\[ssvm_parser\] .* decoded approximately"):
-        nlp.get_pipe("ssvm_parser").explain(doc(nlp, "She eats"))
-
-
-def test_what_is_preset_has_no_alternative():
-    nlp = learnt("ssvm_ner")
-    text = doc(nlp, "ham saw Paris", ents=["B-PER", "I-PER", "O"])
-    finding = nlp.get_pipe("ssvm_ner").explain(text).findings[0]
-    assert (finding.start, finding.end, finding.label, finding.margin) == (0, 2, "PER", np.inf)
-    assert "ham saw → PER, nothing else is possible" in nlp.get_pipe("ssvm_ner").explain(text).text()
-
-
 @given(st.text(min_size=1, max_size=8))
 def test_texts_of_attributes_have_their_keys(word):
     vocab = spacy.blank("xx").vocab
@@ -289,12 +274,3 @@ def test_names_of_features():
     ]
     last = feature_name(extractor.templates[1], source, 2)
     assert last == "tag[0]+lower[1] = VBZ + outside"
-
-
-def test_gazetteers_are_named_by_the_place_in_the_phrase(tmp_path):
-    (tmp_path / "cities.txt").write_text("New York\n", encoding="utf8")
-    model = templates("bias", "gazetteer.city[0]", gazetteers={"city": str(tmp_path / "cities.txt")})
-    nlp = learnt("ssvm_ner", model=model)
-    found = nlp.get_pipe("ssvm_ner").explain(doc(nlp, "Tom met New York"))
-    features = {reason.feature for finding in found.findings for reason in finding.reasons}
-    assert "gazetteer.city[0] = first" in features

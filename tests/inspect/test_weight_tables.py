@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.features.names import Source, feature_name
-from spacy_ssvm.inspect.weight_tables import NO_NAME
-from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.store import NAMES, DamagedModel, store_arrays
 
 from ..pipeline.components import sequences
@@ -193,27 +191,3 @@ def test_transitions_are_what_neighbouring_labels_add(factory):
     assert [row[0] for row in table[1:]] == list(labels)
     assert table[1][1:] == ["-" if weight == -np.inf else f"{weight:+.2f}" for weight in weights[0]]
     assert (factory == "ssvm_ner") == any("-" in row[1:] for row in table[1:])
-
-
-@sequences
-@pytest.mark.parametrize("change", ["compressed", "renamed", "sourced", "settings read"])
-def test_names_stay_when_a_component_is_changed(factory, change):
-    """Names are collected before features have weights, and saved with those that have some."""
-    nlp = blank(factory, save_feature_names=True)
-    examples = EXAMPLES[factory](nlp)
-    nlp.initialize(lambda: examples)
-    pipe = nlp.get_pipe(factory)
-    if change == "compressed":
-        pipe.compress(Packing("int8"))
-    elif change == "renamed":
-        nlp.rename_pipe(factory, "another")
-    elif change == "sourced":
-        other = blank(factory)
-        other.add_pipe(factory, name="another", source=nlp)
-    elif change == "settings read":
-        pipe.cfg = pipe.cfg
-    for _ in range(3):
-        pipe.update(examples)
-    again = blank(factory, save_feature_names=True).get_pipe(factory).from_bytes(pipe.to_bytes())
-    features = [top.feature for label in again.labels for top in again.top_features(label, ALL)]
-    assert features and NO_NAME not in features

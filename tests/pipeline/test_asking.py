@@ -4,23 +4,15 @@ import math
 import pickle
 
 import pytest
-import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_ssvm.pipeline.learning import Learning
 
+from ..inspect.test_confidence import TEXTS
 from .components import COMPONENTS, OF_TOKENS, ORDER_1, SVM, every, learnt, learnt_as, written
 from .toy import SPANS, doc, morph_label, tree_of
 
-TEXTS = {
-    "ssvm_tagger": "She eats ham",
-    "ssvm_morphologizer": "She eats ham",
-    "ssvm_ner": "Anna Berg saw Paris",
-    "ssvm_senter": "We saw ham . It is",
-    "ssvm_parser": "Dogs eat ham",
-    "ssvm_lemmatizer": "Hams loves zoos",
-}
 OF = {
     "ssvm_tagger": [(token, tag) for token in range(3) for tag in ("NOUN", "VERB", "PRON")],
     "ssvm_morphologizer": [(token, morph_label(pos)) for token in range(3) for pos in ("NOUN", "VERB", "PRON")],
@@ -225,13 +217,3 @@ def test_retokenised_docs_are_unknown():
     with tokens.retokenize() as retokenizer:
         retokenizer.merge(tokens[2:4])
     assert len(nlp.get_pipe("ssvm_tagger").explain(tokens).findings) == 3
-
-
-def test_other_processes(tmp_path):
-    nlp = learnt("ssvm_ner")
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    ner = loaded.get_pipe("ssvm_ner")
-    texts = [text for text, _ in SPANS[:2]]
-    for tokens in loaded.pipe(texts, n_process=2):
-        assert ner.scored_ents(tokens) == ner.scored_ents(loaded.make_doc(tokens.text))

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
-from itertools import product
 from typing import Any
 
 import catalogue
@@ -26,7 +25,6 @@ from .components import COMPONENTS, blank_config, every, labelled, sequences
 from .toy import (
     EXAMPLES,
     LANG,
-    SEQUENCES,
     SMALL_TREE,
     arc_templates,
     blank,
@@ -69,7 +67,7 @@ NEEDED = {
     "spacy-ssvm.ArcTemplates.v1": {key: ["mod.lower[0]"] for key in ("arcs", "labels", "first_pass")},
 }
 REFUSALS = (ConfigValidationError, ValueError, catalogue.RegistryError)
-number_of_configs = pytest.mark.parametrize("n_configs", [25, pytest.param(1000, marks=pytest.mark.slow)])
+number_of_configs = pytest.mark.parametrize("n_configs", [15, pytest.param(1000, marks=pytest.mark.slow)])
 
 
 def is_taken(key: str, make: Callable[[], Any]) -> bool:
@@ -90,16 +88,7 @@ def component_of(factory: str, **config: Any) -> Callable[[], Any]:
     return lambda: NLP.create_pipe(factory, config={**blank_config(factory), **config})
 
 
-HASH_EMBED = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "width": 8,
-    "depth": 1,
-    "embed_size": 8,
-    "pretrained_vectors": None,
-    "window_size": 1,
-    "maxout_pieces": 2,
-    "subword_features": True,
-}
+LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 8}
 TREE_FEATURES = SMALL_TREE["features"]
 
 
@@ -113,16 +102,16 @@ def tree_features(**settings) -> dict:
 
 REFUSED = [
     *((factory, {"n_threads": 0}, rf"\[{factory}\] n_threads must be a whole number") for factory in EXAMPLES),
-    *(
-        (factory, {"solver_settings": {"C": C}}, r"\bC\b")
-        for factory, C in product(EXAMPLES, (0, -1, math.nan, math.inf, "x"))
-    ),
-    *((factory, {"model": HASH_EMBED}, rf"\[{factory}\].*spacy-ssvm\.(Chain|Tree)\.v1") for factory in EXAMPLES),
-    *((factory, {"label_costs": {"O": cost}}, "label_costs") for factory in SEQUENCES for cost in (-1.0, "much", None)),
+    *(("ssvm_ner", {"solver_settings": {"C": C}}, r"\bC\b") for C in (0, -1, math.nan, math.inf, "x")),
+    *((factory, {"model": LISTENER}, rf"\[{factory}\].*spacy-ssvm\.(Chain|Tree)\.v1") for factory in EXAMPLES),
+    *(("ssvm_senter", {"label_costs": {"O": cost}}, "label_costs") for cost in (-1.0, "much", None)),
+    ("ssvm_lemmatizer", {"backoff": "tag"}, "backoff"),
+    ("ssvm_lemmatizer", {"min_tree_freq": 0}, "min_tree_freq"),
     ("ssvm_tagger", {"attr": "lemma"}, r'\[ssvm_tagger\] attr must be "tag" or "pos", not \'lemma\''),
     ("ssvm_tagger", {"weight_dtype": "int4"}, "weight_dtype"),
     ("ssvm_tagger", {"keep_fraction": 0.0}, "keep_fraction"),
     ("ssvm_tagger", {"keep_fraction": 2.0}, "keep_fraction"),
+    ("ssvm_tagger", {"model": templates("bias", classes={"a": 7})}, r"features\.classes takes files .*, not 7"),
     ("ssvm_tagger", tree(), r"\[ssvm_tagger\].*spacy-ssvm\.Chain\.v1"),
     (
         "ssvm_parser",
@@ -159,11 +148,6 @@ def test_initialize_without_examples(factory, examples):
     for component in (nlp.get_pipe(factory), nlp.add_pipe(COMPONENTS[factory].spacys)):
         with pytest.raises(TypeError, match=rf"\[{factory}\]|\w+\.initialize"):
             component.initialize(lambda: examples)
-
-
-@every
-def test_get_examples_must_be_a_function(factory):
-    nlp = blank(factory)
     with pytest.raises(TypeError, match=rf"\[{factory}\] initialize takes a function"):
         nlp.get_pipe(factory).initialize(EXAMPLES[factory](nlp))
 
@@ -192,20 +176,15 @@ def test_update_takes_examples(factory):
 
 
 @sequences
-@pytest.mark.parametrize("cost", [math.nan, math.inf, -1.0])
-def test_label_costs(factory, cost):
-    component = blank(factory).get_pipe(factory)
-    with pytest.raises(ValueError, match=rf'\[{factory}\] label_costs: the cost of "O" must be finite'):
-        replace(component.codec, label_costs={"O": cost})
-
-
-@sequences
-@pytest.mark.parametrize("cost", [1e308, 1.1e15, 1e-31, 5e-324])
-def test_label_costs_at_the_ends_of_the_range_of_floats(factory, cost):
-    component = blank(factory).get_pipe(factory)
-    with pytest.raises(ValueError, match=r'label_costs: the cost of "O" must be between 1e-30 and 1e\+15, not '):
-        replace(component.codec, label_costs={"O": cost})
-    replace(component.codec, label_costs={"O": 0.0, "S": 1e15, "N": 1e-30})
+def test_label_costs(factory):
+    codec = blank(factory).get_pipe(factory).codec
+    for cost, said in [
+        *((cost, "finite") for cost in (math.nan, math.inf, -1.0)),
+        *((cost, r"between 1e-30 and 1e\+15, not ") for cost in (1e308, 1.1e15, 1e-31, 5e-324)),
+    ]:
+        with pytest.raises(ValueError, match=rf'\[{factory}\] label_costs: the cost of "O" must be {said}'):
+            replace(codec, label_costs={"O": cost})
+    replace(codec, label_costs={"O": 0.0, "S": 1e15, "N": 1e-30})
 
 
 @pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])

@@ -1,6 +1,5 @@
 """Calibrated components: the fitted β against all analyses that there are, and what becomes of it."""
 
-import json
 import math
 import sys
 
@@ -9,28 +8,20 @@ import pytest
 import spacy
 
 from spacy_ssvm.models.packing import Packing
-from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.structures.tree.decoders import decoder
 from spacy_ssvm.structures.tree.parts import SPANNING, Parts
 from spacy_ssvm.structures.tree.scored import KnownTree, TreeScores, heads_above
 from spacy_ssvm.training.calibration import CalibrationExample, expected_error, fit, reliability
 
-from .components import CRF, OF_TOKENS, ORDER_1, SVM, scored, written
+from .components import CRF, OF_TOKENS, ORDER_1, SVM, learnt, scored, written
 from .toy import EXAMPLES, blank, doc, parser_examples, tagger_examples, train, tree_of
 from .toy import trained as trained_pipeline
 
 ALL = 100_000
+TAGS = [("She eats ham", "PRON VERB VERB"), ("Old eggs", "ADJ NOUN"), ("Cats saw Anna", "NOUN VERB NOUN")]
 MISTAKEN = {
-    "ssvm_tagger": [
-        ("She eats ham", "PRON VERB VERB"),
-        ("Old eggs", "ADJ NOUN"),
-        ("Cats saw Anna", "NOUN VERB NOUN"),
-    ],
-    "ssvm_morphologizer": [
-        ("She eats ham", "PRON VERB VERB"),
-        ("Old eggs", "ADJ NOUN"),
-        ("Cats saw Anna", "NOUN VERB NOUN"),
-    ],
+    "ssvm_tagger": TAGS,
+    "ssvm_morphologizer": TAGS,
     "ssvm_ner": [("Anna Berg saw", "U-PER U-PER O"), ("Paris left", "U-PER O"), ("Tom met Anna", "U-PER O U-PER")],
     "ssvm_senter": [
         ("We saw ham It is", "S I I S I"),
@@ -52,7 +43,7 @@ def mistaken(factory, nlp):
 
 
 def trained(factory, **settings):
-    return trained_pipeline(factory, **{**ORDER_1.get(factory, {}), **SVM, **settings})
+    return learnt(factory, **{**ORDER_1.get(factory, {}), **SVM, **settings})
 
 
 def losses(factory, pipe, examples, betas):
@@ -215,17 +206,8 @@ def test_calibration_is_saved_and_loaded(calibrated, tmp_path):
     assert "inverse_temperature" not in trained("ssvm_ner").get_pipe("ssvm_ner").cfg
 
 
-@pytest.mark.parametrize("beta", [0.0, -1.0, math.inf, math.nan, 1, True, "1.0", None, [1.0]], ids=repr)
-def test_a_damaged_calibration_is_refused(calibrated, tmp_path, beta):
-    calibrated.get_pipe("ssvm_ner").to_disk(tmp_path)
-    cfg = json.loads((tmp_path / "cfg").read_text())
-    (tmp_path / "cfg").write_text(json.dumps({**cfg, "inverse_temperature": beta}))
-    with pytest.raises(DamagedModel, match=r"\[ssvm_ner\] the saved component cannot be loaded"):
-        blank("ssvm_ner", **SVM).get_pipe("ssvm_ner").from_disk(tmp_path)
-
-
 def test_learning_on_makes_the_calibration_void():
-    nlp = trained("ssvm_tagger", **CRF)
+    nlp = trained_pipeline("ssvm_tagger", **CRF)
     pipe, examples = nlp.get_pipe("ssvm_tagger"), mistaken("ssvm_tagger", nlp)
     for change in (lambda: train(nlp, EXAMPLES["ssvm_tagger"](nlp), 1), lambda: pipe.add_label("X")):
         assert pipe.calibrate(examples).beta != 1.0

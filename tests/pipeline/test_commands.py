@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from spacy_ssvm.cli.app import ssvm
 
 from .components import ATTRIBUTE, LABELS, SCORE, every, labelled
-from .toy import COMPONENTS, EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, SOLVERS, annotations, doc, weights
+from .toy import COMPONENTS, EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, annotations, doc, weights
 
 TO_LEARN = {
     "training.max_epochs": 12,
@@ -141,18 +141,6 @@ def test_init_labels(factory, folder, trained):
     assert given == collected
 
 
-@pytest.mark.slow
-@every
-def test_init_nlp(factory, folder):
-    call("init", "nlp", config(factory, folder), folder / f"{factory}-nlp")
-    assert spacy.load(folder / f"{factory}-nlp").get_pipe(factory).labels
-
-
-@every
-def test_debug_config(factory, folder):
-    assert "Config is valid" in call("debug", "config", config(factory, folder), "--show-variables")
-
-
 @every
 def test_debug_data(factory, folder):
     """spaCy misses some thousand examples, and can initialize the pipeline with those that there are."""
@@ -196,47 +184,6 @@ def test_train_with_what_init_config_writes(factory, folder, tmp_path):
 
 
 @every
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_train_with_every_solver(factory, solver, folder, tmp_path):
-    """The table has a row for each evaluation."""
-    path = config(factory, folder, solver, one_batch_per_epoch(factory, solver))
-    epochs = 25 if solver == "SAP" else 10
-    settings = {**TO_LEARN, "training.max_epochs": epochs, "training.eval_frequency": 1}
-    output = call("train", path, "--output", tmp_path, *options(settings))
-    assert len([line for line in output.splitlines() if line.strip()[:1].isdigit()]) == epochs
-    nlp = spacy.load(tmp_path / "model-last")
-    assert score(nlp, factory) == nlp.meta["performance"][SCORE[factory]] == 1.0
-    assert f"{factory}_loss" in nlp.meta["performance"]
-
-
-@every
-@pytest.mark.parametrize("max_epochs", [3, 0, -1])
-def test_train_for_a_while(factory, max_epochs, folder, tmp_path):
-    """Until the number of epochs, of steps, and on a corpus that is streamed."""
-    settings = {"training.max_epochs": max_epochs, "training.max_steps": 0 if max_epochs == 3 else 20}
-    nlp = train(config(factory, folder, "while", one_batch_per_epoch(factory)), tmp_path, settings)
-    assert score(nlp, factory) == 1.0
-
-
-@every
-def test_train_accumulates_batches(factory, folder, tmp_path):
-    nlp = train(config(factory, folder), tmp_path, {"training.accumulate_gradient": 3})
-    assert nlp.meta["performance"][SCORE[factory]] == 1.0
-
-
-@every
-def test_a_batch_in_parts_teaches_the_same_as_a_whole_one(factory, folder, tmp_path):
-    """spaCy copies the Docs of a part at a time, so that parts save memory."""
-    path, outcomes = config(factory, folder, "parts", one_batch_per_epoch(factory)), []
-    for parts in (1, 3):
-        output = tmp_path / str(parts)
-        nlp = train(path, output, {"training.accumulate_gradient": parts, "training.max_epochs": 4})
-        model = (output / "model-last" / factory / "model").read_bytes()
-        outcomes.append((model, nlp.meta["performance"][f"{factory}_loss"]))
-    assert outcomes[0] == outcomes[1]
-
-
-@every
 @pytest.mark.parametrize("reader", ["spacy.Corpus.v1", "spacy-ssvm.Corpus.v1"])
 def test_two_runs_write_the_same_bytes(factory, reader, folder, tmp_path):
     """On a stream of spaCy's reader, and in epochs of ours."""
@@ -252,18 +199,6 @@ def test_two_runs_write_the_same_bytes(factory, reader, folder, tmp_path):
         runs.append({str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files})
     assert {Path(name).name for name in runs[0]} >= {"model", "cfg", "meta.json", "config.cfg"}
     assert [name for name in runs[0] | runs[1] if runs[0].get(name) != runs[1].get(name)] == []
-
-
-def test_at_the_tolerance_training_goes_on_without_changes(folder, tmp_path):
-    """A component cannot end `spacy train`, but it can do nothing: more epochs give the same model."""
-    path, models = config("ssvm_tagger", folder, "tolerance", one_batch_per_epoch("ssvm_tagger")), []
-    for epochs in (20, 25):
-        settings = {"training.max_epochs": epochs, "training.eval_frequency": 1}
-        settings |= {"components.ssvm_tagger.solver.tolerance": 0.5}
-        nlp = train(path, tmp_path / str(epochs), settings)
-        assert nlp.meta["performance"]["ssvm_tagger_loss"] == 0.0
-        models.append(weights(nlp, "ssvm_tagger"))
-    assert models[0] == models[1]
 
 
 @every
@@ -290,55 +225,18 @@ def test_train_on_files_of_another_format(folder, tmp_path):
     assert re.search(r'paths\.train, ".*train\.tsv", a \.spacy or \.conllu file .* python -m spacy convert$', last_line)
 
 
-@every
-def test_train_stops_early(factory, folder, tmp_path):
-    """With the development score at its best, `patience` ends training, though epochs are left."""
-    settings = {**TO_LEARN, "training.max_epochs": 0, "training.max_steps": 400, "training.patience": 24}
-    output = call("train", config(factory, folder), "--output", tmp_path, *options(settings))
-    steps = [int(row[1]) for row in map(str.split, output.splitlines()) if len(row) > 3 and row[1].isdigit()]
-    assert 24 <= steps[-1] < 400 and steps == list(range(0, steps[-1] + 1, 4))
-    assert spacy.load(tmp_path / "model-best").meta["performance"][SCORE[factory]] == 1.0
-
-
 @pytest.mark.slow
 @every
-@pytest.mark.parametrize(
-    "augmenter",
-    [
-        {"@augmenters": "spacy.lower_case.v1", "level": 0.5},
-        {
-            "@augmenters": "spacy.combined_augmenter.v1",
-            "lower_level": 0.3,
-            "whitespace_level": 0.5,
-            "whitespace_per_token": 0.2,
-        }
-        | {"whitespace_variants": [" ", "\n"], "orth_level": 0.2, "orth_variants": None},
-        {"@augmenters": "spacy.orth_variants.v1", "level": 0.5, "lower": 0.5}
-        | {"orth_variants": {"single": [{"tags": ["NOUN"], "variants": ["ham", "jam"]}], "paired": []}},
-    ],
-    ids=["lower case", "whitespace", "variants"],
-)
 @pytest.mark.parametrize("max_epochs", [8, -1])
-def test_train_on_augmented_examples(factory, augmenter, max_epochs, folder, tmp_path):
-    path = config(
-        factory, folder, "augmented", lambda filled: filled["corpora"]["train"].update({"augmenter": augmenter})
-    )
+def test_train_on_augmented_examples(factory, max_epochs, folder, tmp_path):
+    """With words in lower case, with more whitespace, and with other words."""
+    levels = {"lower_level": 0.3, "whitespace_level": 0.5, "whitespace_per_token": 0.2, "orth_level": 0.3}
+    words = {"single": [{"tags": ["NOUN"], "variants": ["ham", "jam"]}], "paired": []}
+    augmenter = {"@augmenters": "spacy.combined_augmenter.v1", **levels}
+    augmenter |= {"whitespace_variants": [" ", "\n"], "orth_variants": words}
+    path = config(factory, folder, "augmented", lambda filled: filled["corpora"]["train"].update(augmenter=augmenter))
     nlp = train(path, tmp_path, {"training.max_epochs": max_epochs, "training.max_steps": 16})
     assert nlp.meta["performance"][SCORE[factory]] > 0.5
-
-
-@every
-def test_train_beside_a_sourced_component_that_is_frozen(factory, folder, trained, tmp_path):
-    """A trained component of the same kind annotates, and stays byte for byte what it was."""
-
-    def change(filled):
-        filled["nlp"]["pipeline"] = ["frozen", factory]
-        filled["components"]["frozen"] = {"source": str(trained(factory)), "component": factory}
-        filled["training"]["frozen_components"] = filled["training"]["annotating_components"] = ["frozen"]
-
-    nlp = train(config(factory, folder, "frozen", change), tmp_path)
-    assert weights(nlp, "frozen") == weights(spacy.load(trained(factory)), factory)
-    assert set(nlp.pipe_names) == {"frozen", factory}
 
 
 def test_train_on_what_a_frozen_component_writes(folder, trained, tmp_path):
@@ -394,12 +292,6 @@ def test_new_labels_and_a_block_for_initialization(folder, tmp_path):
     assert score(nlp, "ssvm_tagger") > 0.9
 
 
-def test_another_c(trained, tmp_path):
-    """What a sourced component is to do differently is said when it is loaded."""
-    spacy.load(trained("ssvm_tagger"), config={"components.ssvm_tagger.solver.C": 0.02}).to_disk(tmp_path)
-    assert spacy.load(tmp_path).get_pipe("ssvm_tagger").solver.C == 0.02
-
-
 @every
 def test_apply(factory, folder, trained, tmp_path):
     (tmp_path / "texts.jsonl").write_text('{"text": "Eat blue ham"}\n{"text": ""}\n{"text": "Is Paris nice ?"}\n')
@@ -408,12 +300,6 @@ def test_apply(factory, folder, trained, tmp_path):
     docs = list(DocBin().from_disk(tmp_path / "out.spacy").get_docs(nlp.vocab))
     assert [tokens.text for tokens in docs] == ["Eat blue ham", "", "Is Paris nice ?"]
     assert all(tokens.has_annotation(ATTRIBUTE[factory]) for tokens in docs if len(tokens))
-
-
-@pytest.mark.slow
-@every
-def test_benchmark_speed(factory, folder, trained):
-    call("benchmark", "speed", trained(factory), folder / f"{factory}.spacy", "--batches", "30", "--warmup", "0")
 
 
 @every
@@ -435,15 +321,6 @@ def test_assemble(factory, folder, trained, tmp_path):
 
     call("assemble", config(factory, folder, "assembled", change), tmp_path / "assembled")
     assert annotations(spacy.load(tmp_path / "assembled")) == annotations(spacy.load(trained(factory)))
-
-
-@pytest.mark.slow
-@every
-def test_info_and_profile(factory, folder, trained, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # where the profile is written
-    (tmp_path / "texts.jsonl").write_text('{"text": "Eat blue ham"}\n')
-    assert factory in call("info", trained(factory))
-    assert "function calls" in call("profile", trained(factory), tmp_path / "texts.jsonl", "-n", "1")
 
 
 @every

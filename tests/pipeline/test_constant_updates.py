@@ -1,6 +1,7 @@
 """Updates with new words, one after the other: what an update allocates does not grow with the number of updates."""
 
 import tracemalloc
+from itertools import product
 from statistics import median
 
 import pytest
@@ -9,7 +10,7 @@ from spacy.training import Example
 from .components import COMPONENTS, learnt
 from .toy import EXAMPLES
 
-UPDATES, COMPARED = 120, 20
+UPDATES, COMPARED = 80, 20
 
 
 def renewed(nlp, factory: str, number: int) -> Example:
@@ -34,8 +35,7 @@ def allocated(update) -> int:
 
 
 @pytest.mark.parametrize("factory", EXAMPLES)
-@pytest.mark.parametrize("corrections", [True, False])
-@pytest.mark.parametrize("known_in_part", [False, True])
+@pytest.mark.parametrize(("corrections", "known_in_part"), product([True, False], repeat=2))
 def test_an_update_allocates_no_more_than_those_before(factory, corrections, known_in_part):
     """Where memory reserved ahead is at its end, an update copies; most updates do not."""
     nlp = learnt(factory, corrections=corrections)

@@ -157,33 +157,6 @@ def test_rates_are_the_inverse_of_the_counts_up_to_rounding():
     assert exponents(np.array([1, 100]), np.array([5], np.uint8)).tolist() == [5, 7]
 
 
-@every
-def test_counts_stay_when_a_corrected_component_is_saved(factory):
-    nlp = learnt(factory)
-    pipe = nlp.get_pipe(factory)
-    before = seen(pipe)
-    nlp.update([corrected(nlp, factory)], sgd=False)
-    after = seen(blank(factory).from_bytes(nlp.to_bytes()).get_pipe(factory))
-    assert len(after) >= len(before) and np.sort(after)[::-1][: len(before)].tolist() >= np.sort(before)[::-1].tolist()
-
-
-@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner", "ssvm_parser"])
-def test_a_new_label_is_learnt_without_the_old_ones_suffering(factory):
-    nlp = learnt(factory)
-    before = annotations(nlp, [COMPONENTS[factory].corpus])
-    gold = {
-        "ssvm_tagger": {"tags": ["INTJ", "NOUN", "VERB", "NOUN"]},
-        "ssvm_morphologizer": morphs_of(["INTJ", "NOUN", "VERB", "NOUN"]),
-        "ssvm_ner": {"ents": ["O", "O", "O", "B-ORG"]},
-        "ssvm_parser": {"heads": [2, 2, 2, 2], "deps": ["vocative", "nsubj", "ROOT", "obj"]},
-    }[factory]
-    example = Example(Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, **gold))
-    nlp.update([example], sgd=False)
-    assert NEW_LABEL[factory] in nlp.get_pipe(factory).labels
-    assert nlp.evaluate([example])[SCORE[factory]] == 1.0
-    assert annotations(nlp, [COMPONENTS[factory].corpus]) == before
-
-
 def test_training_that_gets_new_labels_is_no_correction():
     """Its solver goes on, from the weights, and so does its certificate."""
     nlp = blank("ssvm_ner")
@@ -255,16 +228,6 @@ def test_only_examples_of_new_labels_are_more_than_corrections(factory):
     nlp = blank(factory).from_bytes(nlp.to_bytes())
     nlp.update([positive(nlp, factory)], sgd=False)
     assert have_new(nlp, factory) is None, "it is not new any more"
-
-
-@pytest.mark.parametrize("factory", POSITIVE)
-def test_a_label_stays_new_when_another_one_comes(factory):
-    nlp = learnt(factory)
-    nlp.update([positive(nlp, factory)], sgd=False)
-    another = {"ssvm_tagger": {"tags": ["SYM", "", "", ""]}, "ssvm_ner": {"ents": ["B-LAW", "", "", ""]}}[factory]
-    other = Example(Doc(nlp.vocab, words=WORDS[:]), Doc(nlp.vocab, words=WORDS, **another))
-    nlp.update([other, positive(nlp, factory)], sgd=False)
-    assert have_new(nlp, factory) == [True, True]
 
 
 def test_a_label_that_was_added_before_saving_is_new_until_it_is_learnt():

@@ -1,7 +1,6 @@
 """What goes wrong with files: nothing that was saved is lost, and what is damaged or edited is refused, or is valid."""
 
 import os
-import random
 import resource
 import shutil
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from spacy_ssvm.files import replace_files
 from spacy_ssvm.models.store import DamagedModel
 from tools.fuzzing import Fuzzer
 
-from .components import LABELS, every, learnt, sequences
+from .components import every, learnt, sequences
 from .toy import EXAMPLES, annotations, blank, train, trained, weights
 
 
@@ -31,7 +30,7 @@ def fuzz(factory: str, n_files: int, record_property, **settings) -> None:
 
 @every
 def test_damaged_models(factory, record_property):
-    fuzz(factory, 50, record_property)
+    fuzz(factory, 30, record_property)
 
 
 @pytest.mark.slow
@@ -44,43 +43,6 @@ def test_damaged_models_with_names_of_features(factory, record_property):
 @every
 def test_thousands_of_damaged_models(factory, record_property):
     fuzz(factory, 2500, record_property)
-
-
-@every
-def test_bytes_that_were_changed_anywhere_are_refused_or_mean_the_same(factory):
-    """Some at random, and some of the beginning and the end, where names and settings are."""
-    nlp = learnt(factory)
-    component, saved, expected = nlp.get_pipe(factory), weights(nlp, factory), annotations(nlp)
-    rng, damaged = random.Random(0), [saved[: len(saved) // 2], saved[:-40] + bytes(40), b""]
-    for place in [*range(0, 40, 3), *rng.sample(range(len(saved)), 30), *range(len(saved) - 40, len(saved), 3)]:
-        bit = bytes([saved[place] ^ (1 << rng.randrange(8))])
-        damaged.append(saved[:place] + bit + saved[place + 1 :])
-    refused = 0
-    for data in damaged:
-        try:
-            component.from_bytes(data, exclude=["vocab"])
-        except DamagedModel as error:
-            assert str(error).startswith(f"[{factory}] the saved component cannot be loaded")
-            assert weights(nlp, factory) == saved
-            refused += 1
-        else:
-            assert annotations(nlp) == expected
-            component.from_bytes(saved, exclude=["vocab"])
-    assert refused > 30
-    assert annotations(nlp) == expected
-
-
-@every
-def test_a_cfg_that_does_not_fit(factory):
-    nlp, fields = blank(factory), srsly.msgpack_loads(weights(learnt(factory), factory))
-    component, cfg = nlp.get_pipe(factory), srsly.json_loads(fields["cfg"])
-    before = dict(component.cfg)
-    labels = (LABELS[factory][:1], LABELS[factory][::-1], LABELS[factory][0], [1, 2], None)
-    for change in [{"labels": given} for given in labels] + [{"multi_root": "no"}] * (factory == "ssvm_parser"):
-        fields["cfg"] = srsly.json_dumps({**cfg, **change})
-        with pytest.raises(DamagedModel, match=rf"\[{factory}\] the saved component cannot be loaded"):
-            component.from_bytes(srsly.msgpack_dumps(fields), exclude=["vocab"])
-        assert component.cfg == before
 
 
 @pytest.mark.parametrize(
@@ -231,11 +193,3 @@ def test_a_pipeline_that_was_written_by_half_is_refused(factory, tmp_path):
     refused(lambda folder: (folder / "model").write_bytes(b""), "")
     refused(lambda folder: (folder / "model").write_bytes((folder / "model").read_bytes()[:-100]), "")
     refused(lambda folder: (folder / "cfg").write_text((folder / "cfg").read_text()[:-5]), "")
-
-
-def test_strings_of_another_pipeline_are_made_up_for(tmp_path):
-    """The labels' strings are in the component's own files."""
-    nlp = learnt("ssvm_ner")
-    nlp.to_disk(tmp_path)
-    (tmp_path / "vocab" / "strings.json").write_text("[]")
-    assert annotations(spacy.load(tmp_path)) == annotations(nlp)

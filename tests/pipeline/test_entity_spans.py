@@ -1,6 +1,5 @@
 """`spans_key`: possible entities with scores."""
 
-import numpy as np
 import pytest
 from spacy.cli.find_threshold import find_threshold
 from spacy.tokens import Doc, DocBin, Span
@@ -43,14 +42,6 @@ def test_writing_again_changes_no_score():
             groups.append([(*span, score) for span, score in zip(group, group.attrs["scores"].tolist())])
         assert groups[0] == groups[1] == groups[2]
     assert pipe.scored_ents(text)[0, 2, "PER"] < pipe.scored_ents(ruled)[0, 2, "PER"] == 1
-
-
-def test_groups_are_saved_with_the_docs():
-    nlp = learnt("ssvm_ner", spans_key="possible", threshold=0.1, **CRF)
-    text = nlp.get_pipe("ssvm_ner")(doc(nlp, TEXT))
-    loaded = Doc(nlp.vocab).from_bytes(text.to_bytes())
-    assert [span.text for span in loaded.spans["possible"]] == [span.text for span in text.spans["possible"]]
-    np.testing.assert_array_equal(loaded.spans["possible"].attrs["scores"], text.spans["possible"].attrs["scores"])
 
 
 def test_an_empty_doc_has_an_empty_group():

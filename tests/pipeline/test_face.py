@@ -14,9 +14,8 @@ from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.pipeline.trained_state import TrainedState
 
 from .components import NEW_LABEL, TEXTS, every, learnt
-from .toy import EXAMPLES, annotation, annotations, blank, doc, senter_examples, trained
+from .toy import EXAMPLES, annotation, annotations, doc, trained
 
-FACTORIES = list(EXAMPLES)
 SPACY_SCORERS = {
     "ssvm_tagger": ("spacy.tagger_scorer.v1", "tag_acc"),
     "ssvm_morphologizer": ("spacy.morphologizer_scorer.v1", "morph_acc"),
@@ -27,40 +26,18 @@ SPACY_SCORERS = {
 }
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_spacys_own_scorer_works_in_place_of_ours(factory):
     scorer, figure = SPACY_SCORERS[factory]
-    nlp = trained(factory, scorer={"@scorers": scorer})
-    assert (
-        nlp.evaluate(EXAMPLES[factory](nlp))[figure] == trained(factory).evaluate(EXAMPLES[factory](nlp))[figure] > 0.5
-    )
+    nlp = learnt(factory, scorer={"@scorers": scorer})
+    found, expected = (pipeline.evaluate(EXAMPLES[factory](nlp))[figure] for pipeline in (nlp, learnt(factory)))
+    assert found == expected > 0.5
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
-def test_without_a_scorer_there_are_no_scores(factory):
-    settings = {"spans_key": "possible"} if factory == "ssvm_ner" else {}
-    nlp = trained(factory, scorer=None, **settings)
-    assert nlp.get_pipe(factory).score(EXAMPLES[factory](nlp)) == {}
-
-
-@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
-def test_given_labels_still_hold_after_loading(factory, tmp_path):
-    nlp = blank(factory)
-    examples = EXAMPLES[factory](nlp)
-    pipe = nlp.get_pipe(factory)
-    given = list(trained(factory).get_pipe(factory).labels[:-1])
-    with pytest.warns(UserWarning, match="count as missing"):
-        pipe.initialize(lambda: examples, nlp=nlp, labels=given)
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    loaded.update(EXAMPLES[factory](loaded))
-    assert list(loaded.get_pipe(factory).labels) == given
-
-
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_messages_name_a_sourced_component_as_its_pipeline_does(factory):
     nlp = spacy.blank("xx")
-    nlp.add_pipe(factory, name="mine", source=trained(factory))
+    nlp.add_pipe(factory, name="mine", source=learnt(factory))
     pipe = nlp.get_pipe("mine")
     assert pipe.name == pipe.codec.name == "mine"
     with pytest.raises((ValueError, NotImplementedError), match=r"^\[mine\]"):
@@ -68,18 +45,7 @@ def test_messages_name_a_sourced_component_as_its_pipeline_does(factory):
     assert nlp.update(EXAMPLES[factory](nlp)).keys() == {"mine"}
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
-def test_a_failed_initialize_leaves_the_component_as_it_was(factory):
-    nlp = trained(factory)
-    pipe, examples = nlp.get_pipe(factory), EXAMPLES[factory](nlp)
-    before, epochs = pipe.to_bytes(), pipe.figures.epoch
-    for arguments in ({"labels": [1]}, {"labels": "PER"}):
-        with pytest.raises(ValueError, match=r"label"):
-            pipe.initialize(lambda: examples, nlp=nlp, **arguments)
-    assert pipe.to_bytes() == before and pipe.figures.epoch == epochs
-
-
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_a_failed_load_keeps_the_training(factory):
     nlp = trained(factory)
     pipe = nlp.get_pipe(factory)
@@ -95,7 +61,7 @@ def test_a_failed_load_keeps_the_training(factory):
     ("factory", "override"), [("ssvm_tagger", {"attr": "pos"}), ("ssvm_parser", {"multi_root": True})]
 )
 def test_a_setting_that_the_weights_depend_on_comes_from_the_file(factory, override, tmp_path):
-    nlp = trained(factory)
+    nlp = learnt(factory)
     nlp.to_disk(tmp_path)
     ((key, other),) = override.items()
     with pytest.warns(UserWarning, match=rf"is loaded with {key} = .*, not {other!r}"):
@@ -106,9 +72,9 @@ def test_a_setting_that_the_weights_depend_on_comes_from_the_file(factory, overr
         spacy.load(tmp_path)
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_cfg_cannot_change_the_labels(factory):
-    pipe = trained(factory).get_pipe(factory)
+    pipe = learnt(factory).get_pipe(factory)
     with pytest.raises(ValueError, match=r"add_label|labels can only be"):
         pipe.cfg = {**pipe.cfg, "labels": [*pipe.labels, "NEW"]}
     pipe.cfg = {**pipe.cfg, "threshold": 0.5}
@@ -116,7 +82,7 @@ def test_cfg_cannot_change_the_labels(factory):
 
 
 def test_an_item_of_cfg_is_not_set_silently():
-    pipe = trained("ssvm_tagger").get_pipe("ssvm_tagger")
+    pipe = learnt("ssvm_tagger").get_pipe("ssvm_tagger")
     with pytest.warns(UserWarning, match=r"cfg\['overwrite'\] = True changes nothing") as caught:
         for _ in range(2):
             pipe.cfg["overwrite"] = True
@@ -124,10 +90,10 @@ def test_an_item_of_cfg_is_not_set_silently():
     assert pickle.loads(pickle.dumps(pipe.cfg)) == copy.copy(pipe.cfg) == pipe.cfg
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
+@every
 def test_parts_of_a_component_cannot_be_replaced_by_those_of_another(factory):
     """They would have no effect, or make a component that fails later."""
-    nlp, other = trained(factory), trained("ssvm_tagger" if factory == "ssvm_ner" else "ssvm_ner")
+    nlp, other = learnt(factory), learnt("ssvm_tagger" if factory == "ssvm_ner" else "ssvm_ner")
     pipe, before = nlp.get_pipe(factory), annotations(nlp)
     theirs = other.get_pipe(other.pipe_names[0])
     for name in ("model", "vocab", "codec"):
@@ -143,24 +109,8 @@ def test_parts_of_a_component_cannot_be_replaced_by_those_of_another(factory):
     assert TrainablePipe.model.__get__(pipe) is pipe.model and TrainablePipe.vocab.__get__(pipe) is nlp.vocab
 
 
-def test_only_annotation_that_was_there_counts_as_learnt_from():
-    """With `annotating_components`, what they set is known at the first update."""
-    nlp = blank("ssvm_parser")
-    nlp.config["training"]["annotating_components"] = ["tagger"]
-    parser, examples = nlp.get_pipe("ssvm_parser"), EXAMPLES["ssvm_parser"](nlp)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        parser.initialize(lambda: examples, nlp=nlp)
-    for example in examples:
-        for token in example.predicted:
-            token.tag_ = "X"
-    with pytest.warns(UserWarning, match=r"token\.pos, which no training Doc has"):
-        parser.update(examples)
-    assert parser.cfg["reads"] == ["tag"]
-
-
 def test_the_senter_learns_gold_boundaries_in_place_of_those_of_the_predicted_doc():
-    nlp = trained("ssvm_senter")
+    nlp = learnt("ssvm_senter")
     text, starts = "It was she . Said Tom", [True, False, False, False, False, False]
     gold = doc(nlp, f"{text} . Yes", sent_starts=[*starts, False, True])
     wrong = doc(nlp, gold.text, sent_starts=[True, False, False, False, True, False, False, False])
@@ -169,29 +119,9 @@ def test_the_senter_learns_gold_boundaries_in_place_of_those_of_the_predicted_do
     assert [token.is_sent_start for token in nlp(doc(nlp, gold.text))] == [token.is_sent_start for token in gold]
 
 
-@pytest.mark.parametrize("factory", FACTORIES)
-def test_a_document_that_fails_is_reported_once(factory, caplog):
-    nlp = trained(factory)
-    pipe, seen = nlp.get_pipe(factory), []
-    docs = [example.predicted for example in EXAMPLES[factory](nlp)]
-    write = pipe.set_annotations
-
-    def failing(batch, predictions):
-        if any(doc is docs[1] for doc in batch):
-            raise RuntimeError("broken")
-        write(batch, predictions)
-
-    pipe.set_annotations = failing
-    pipe.set_error_handler(lambda name, component, bad, error: seen.append((bad, error.__context__)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert list(pipe.pipe(docs)) == [docs[0], *docs[2:]]
-    assert seen == [([docs[1]], None)]
-
-
 def test_a_batch_that_fails_where_no_document_does_is_said_once():
     """It is a fault of ours, or of the memory: the annotation is right, but slow."""
-    nlp = trained("ssvm_tagger")
+    nlp = learnt("ssvm_tagger")
     pipe = nlp.get_pipe("ssvm_tagger")
     predict = pipe.predict
 
@@ -205,15 +135,6 @@ def test_a_batch_that_fails_where_no_document_does_is_said_once():
     with pytest.warns(UserWarning, match=r"a batch of 2 documents .*: IndexError\('out of range'\)") as said:
         found = [annotation(tokens) for tokens in pipe.pipe((doc(nlp, text) for text in TEXTS), batch_size=2)]
     assert found == expected and len(said) == 1
-
-
-def test_boundaries_of_a_doc_still_hold_in_prediction():
-    nlp = trained("ssvm_senter")
-    example = senter_examples(nlp)[0]
-    starts = [token.is_sent_start for token in example.reference]
-    flipped = [True, *(not start for start in starts[1:])]
-    given = doc(nlp, example.text, sent_starts=flipped)
-    assert [token.is_sent_start for token in nlp(given)] == flipped
 
 
 @every

@@ -46,7 +46,8 @@ def test_without_the_key_they_are_not_read():
     assert nlp.get_pipe("ssvm_ner").to_bytes(exclude=["vocab"]) == before
 
 
-@pytest.mark.parametrize("text_and_span", [UNSEEN[0], pytest.param(UNSEEN[1], marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("text_and_span", UNSEEN)
 def test_spacys_own_component_reads_the_same(text_and_span):
     """Both unlearn it from the same examples."""
     text, *span = text_and_span
@@ -109,9 +110,3 @@ def test_initialize_takes_docs_that_have_nothing_else():
     examples = [*ner_examples(nlp), incorrect(nlp, *UNSEEN[0])]
     nlp.initialize(lambda: examples)
     assert len(nlp.get_pipe("ssvm_ner").trained.training) == len(SPANS) + 1
-
-
-def test_the_key_is_saved_with_the_config(tmp_path):
-    nlp = ner()
-    nlp.to_disk(tmp_path)
-    assert spacy.load(tmp_path).get_pipe("ssvm_ner").codec.incorrect_spans_key == KEY

@@ -8,7 +8,7 @@ import srsly
 from spacy.training import Example
 
 from .components import COMPONENTS, LABELS, NEW_LABEL, SCORE, every, labelled, learnt
-from .toy import EXAMPLES, annotation, annotations, blank, doc, tagger_examples, teach, train, trained, weights
+from .toy import EXAMPLES, annotations, blank, doc, tagger_examples, teach, train, trained, weights
 
 
 @every
@@ -90,17 +90,6 @@ def test_a_label_is_added_once_and_stays(factory):
     assert set(component.labels) == {*LABELS[factory], new}
 
 
-@labelled
-def test_labels_are_added_and_examples_come_in_updates_only(factory):
-    nlp = blank(factory)
-    for label in LABELS[factory]:
-        nlp.get_pipe(factory).add_label(label)
-    nlp.initialize()
-    assert nlp.get_pipe(factory).labels == LABELS[factory]
-    train(nlp, EXAMPLES[factory](nlp), 20)
-    assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] == 1.0
-
-
 def test_given_labels_keep_their_order_and_may_be_more_than_the_corpus_has():
     nlp, given = blank("ssvm_tagger"), [*reversed(LABELS["ssvm_tagger"])]
     tagger = nlp.get_pipe("ssvm_tagger")
@@ -108,14 +97,6 @@ def test_given_labels_keep_their_order_and_may_be_more_than_the_corpus_has():
     assert tagger.labels == ("X", *given)
     train(nlp, tagger_examples(nlp))
     assert nlp.evaluate(tagger_examples(nlp))["tag_acc"] == 1.0
-
-
-def test_labels_missing_from_the_given_ones_are_reported():
-    nlp, given = blank("ssvm_tagger"), [tag for tag in LABELS["ssvm_tagger"] if tag != "ADV"]
-    with pytest.warns(UserWarning, match=r"\[ssvm_tagger\].*ADV"):
-        nlp.get_pipe("ssvm_tagger").initialize(lambda: tagger_examples(nlp), nlp=nlp, labels=given)
-    nlp.update(tagger_examples(nlp))
-    assert nlp.get_pipe("ssvm_tagger").labels == tuple(given)
 
 
 @labelled
@@ -135,15 +116,6 @@ def test_labels_can_be_added_at_any_time(factory, after):
     examples = EXAMPLES[factory](nlp)
     assert nlp.get_pipe(factory).labels[-1] == NEW_LABEL[factory]
     assert nlp.evaluate(examples)[SCORE[factory]] == 1
-
-
-@labelled
-def test_a_component_with_labels_only_can_predict(factory):
-    """As spaCy evaluates after the first update, weights may be zero."""
-    nlp = blank(factory)
-    nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
-    assert len(nlp("Some text here .")) == 4
-    assert nlp.get_pipe(factory).update([Example(doc(nlp, ""), doc(nlp, ""))]) == {factory: 0.0}
 
 
 @every
@@ -168,46 +140,6 @@ def test_labels_of_a_memory_zone_stay(factory):
     assert NEW_LABEL[factory] in loaded.vocab.strings
 
 
-@labelled
-def test_resuming_from_a_loaded_pipeline_with_new_labels(factory, tmp_path):
-    trained(factory).to_disk(tmp_path)
-    nlp = spacy.load(tmp_path)
-    old = nlp.get_pipe(factory).labels
-    corpus = {
-        "ssvm_tagger": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
-        "ssvm_morphologizer": [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")],
-        "ssvm_ner": [("Acme Corp hired Tom", "B-ORG L-ORG O U-PER")],
-        "ssvm_lemmatizer": [("Wow , geese !", "wow , goose !")],
-        "ssvm_parser": [("Wow , ham !", "discourse:3 punct:3 ROOT:3 punct:3")],
-    }[factory]
-    examples = [*EXAMPLES[factory](nlp), *EXAMPLES[factory](nlp, corpus)]
-    nlp.resume_training()
-    train(nlp, examples, 20)
-    new = nlp.get_pipe(factory).labels
-    assert new[: len(old)] == old
-    added = {
-        "ssvm_tagger": {"INTJ", "PUNCT"},
-        "ssvm_morphologizer": {"POS=INTJ", "POS=PUNCT"},
-        "ssvm_ner": {"ORG"},
-        "ssvm_parser": {"discourse"},
-        "ssvm_lemmatizer": {"lower|3>goo|0>"},
-    }
-    assert set(new) - set(old) == added[factory]
-    for example in examples:
-        assert annotation(nlp(example.predicted.copy())) == annotation(example.reference)
-    again = blank(factory).from_bytes(nlp.to_bytes())
-    assert annotations(again) == annotations(nlp)
-
-
-def test_weights_survive_widening():
-    """New labels come with zero weights: until they are learnt, nothing else changes."""
-    nlp = learnt("ssvm_ner")
-    before = annotations(nlp)
-    nlp.get_pipe("ssvm_ner").add_label("ORG")
-    tokens = annotations(nlp)
-    assert [[e for e in ents if e[2] != "ORG"] for _, ents, *_ in tokens] == [list(ents) for _, ents, *_ in before]
-
-
 @every
 def test_initialize_again_starts_from_zero(factory):
     """It learns from the examples that it is given; labels of the first time stay."""
@@ -217,8 +149,7 @@ def test_initialize_again_starts_from_zero(factory):
     assert nlp.get_pipe(factory).labels == LABELS[factory]
     train(nlp, few)
     assert nlp.evaluate(few)[SCORE[factory]] == 1
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, examples)
     assert weights(nlp, factory) == weights(learnt(factory), factory)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import spacy
 import srsly
-from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_ssvm.pipeline.analyses import SHARED, divided, joined, weight_labels_of
@@ -131,15 +130,6 @@ def test_unknown_gold_is_completed_within_the_present_tag():
     data, labels = nlp.get_pipe("ssvm_morphologizer").trained.training.data, nlp.get_pipe("ssvm_morphologizer").codec
     found = [labels.weight_labels[label] for label in data.gold(len(examples))]
     assert [divided(label)[0] for label in found] == tags
-
-
-def test_the_gold_of_other_tokens_is_unknown():
-    nlp = blank("ssvm_morphologizer")
-    gold = Doc(
-        nlp.vocab, words=["a", "b", "c"], spaces=[False, True, False], pos=["NOUN"] * 3, morphs=["", "A=B", "A=B"]
-    )
-    example = Example(Doc(nlp.vocab, words=["ab", "c"]), gold)
-    assert nlp.get_pipe("ssvm_morphologizer").codec.gold(example).labels == [None, "A=B|POS=NOUN"]
 
 
 @pytest.mark.parametrize(

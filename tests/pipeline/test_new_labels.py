@@ -114,7 +114,7 @@ def test_known_parts_that_are_not_kept_are_learnt_before_a_new_label(factory, mo
     nlp.initialize(lambda: known)
     for part in (known, new):
         nlp.update(part, sgd=False, losses=losses)
-    assert not any(example in known for part in pipe._learning._waiting for example in part.examples.values())
+
     pipe.finish_update(None)
     assert losses[factory] > 0 and nlp.evaluate(known)[SCORE[factory]] > 0.5
     assert set(pipe.labels) == {*LABELS[factory], NEW_LABEL[factory]}
@@ -124,14 +124,8 @@ def with_low_scores(factory: str):
     """A component all of whose labels score below zero."""
     nlp = trained(factory, 3)
     pipe = nlp.get_pipe(factory)
-    pipe.set_weights(-0.1 - np.abs(present(pipe)))
+    pipe.set_weights(-0.1 - np.abs(pipe.trained.training.weights_by_row()))
     return nlp
-
-
-def present(pipe) -> np.ndarray:
-    """Its weights, as `set_weights` takes them."""
-    training = pipe.trained.training
-    return training.weights_by_row()
 
 
 @labelled
@@ -212,23 +206,6 @@ def test_labels_that_were_given_are_fixed_until_the_pipeline_is_loaded(factory):
     assert loaded.evaluate(more)[SCORE[factory]] == 1.0
 
 
-def with_state(factory: str, epochs: int = 3, labels: bool = False):
-    nlp = blank(factory, save_solver_state=True)
-    examples = EXAMPLES[factory](nlp)
-    nlp.get_pipe(factory).initialize(lambda: examples, nlp=nlp, labels=list(LABELS[factory]) if labels else None)
-    train(nlp, examples, epochs)
-    return nlp, examples
-
-
-@labelled
-def test_resumed_training_keeps_the_labels_that_were_given(factory):
-    nlp, _ = with_state(factory, labels=True)
-    loaded = blank(factory, save_solver_state=True).from_bytes(nlp.to_bytes())
-    with pytest.warns(UserWarning, match="not given"):
-        train(loaded, EXAMPLES[factory](loaded, NEW[factory]) + EXAMPLES[factory](loaded), 1)
-    assert loaded.get_pipe(factory).labels == LABELS[factory]
-
-
 DROPPED = (
     r"\[{}\] there are new labels, {}: the state of the solver is dropped, and it continues from the weights alone"
 )
@@ -239,7 +216,7 @@ DROPPED = (
 @pytest.mark.parametrize("is_loaded", [False, True])
 def test_new_labels_say_that_the_state_is_dropped(factory, way, is_loaded):
     new = NEW_LABEL[factory]
-    nlp, _ = with_state(factory)
+    nlp = trained(factory, 3, save_solver_state=True)
     if is_loaded:
         nlp = blank(factory, save_solver_state=True).from_bytes(nlp.to_bytes())
     pipe, more = nlp.get_pipe(factory), EXAMPLES[factory](nlp, NEW[factory])
@@ -254,22 +231,11 @@ def test_new_labels_say_that_the_state_is_dropped(factory, way, is_loaded):
 
 @every
 def test_weights_that_are_set_say_so_too(factory):
-    nlp, _ = with_state(factory)
+    nlp = trained(factory, 3, save_solver_state=True)
     pipe = nlp.get_pipe(factory)
     with pytest.warns(UserWarning, match=rf"\[{factory}\] the weights are set: the state of the solver is dropped"):
-        pipe.set_weights(present(pipe))
+        pipe.set_weights(pipe.trained.training.weights_by_row())
     assert pipe.to_bytes() == pipe.to_bytes(exclude=["state"])
-
-
-@every
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))], ids=["copy", "pickle"])
-def test_a_pickled_component_keeps_its_state(factory, copied):
-    nlp, examples = with_state(factory)
-    again = copied(nlp)
-    assert weights(again, factory) == weights(nlp, factory)
-    train(nlp, examples, 3)
-    train(again, EXAMPLES[factory](again), 3)
-    assert weights(again, factory) == weights(nlp, factory)
 
 
 def test_several_workers_keep_neither_the_state_nor_names():

@@ -47,16 +47,6 @@ def test_it_helps_against_forgetting():
     assert kept[False] < kept[True]
 
 
-def test_new_labels_do_not_reach_the_tutor():
-    nlp = trained("ssvm_tagger")
-    nlp.resume_training()
-    new = [tagged(nlp, "Wow , ham !", "INTJ PUNCT NOUN PUNCT")]
-    for _ in range(10):
-        nlp.update(new, sgd=False)
-        nlp.rehearse(raw(nlp, "ssvm_tagger"))
-    assert nlp.evaluate([*new, *EXAMPLES["ssvm_tagger"](nlp)])["tag_acc"] == 1.0
-
-
 def test_it_learns_nothing_from_patterns():
     nlp = trained("ssvm_tagger")
     before = [annotation(nlp(doc(nlp, text))) for text, _ in TAGGED]

@@ -106,13 +106,3 @@ def test_a_table_moves_into_the_components_when_all_have_read_it(files):
     assert [nlp.get_pipe(name).model.attrs["clusters"]["sources"].keys() for name in nlp.pipe_names] == [
         {"cluster.table", "class.file"}
     ] * 3
-
-
-def test_something_that_is_no_source():
-    with pytest.raises(ValueError, match=r"features\.classes takes files and registered sources, not 7"):
-        templates_of_classes({"a": 7})
-
-
-def templates_of_classes(classes):
-    nlp = spacy.blank(LANG)
-    return nlp.add_pipe("ssvm_tagger", config={"model": templates("bias", classes=classes)})

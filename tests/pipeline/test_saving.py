@@ -10,15 +10,15 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_ssvm.models.chain.weights import FREQUENT
-from spacy_ssvm.models.packing import EXACT, Packing, unpack_numbers
+from spacy_ssvm.models.packing import Packing, unpack_numbers
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.models.tree.data import n_rows
 
 from .components import NEW_LABEL, SCORE, every, labelled, learnt
-from .toy import EXAMPLES, annotation, annotations, blank, morphs_of, train, trained, weights
+from .toy import EXAMPLES, annotation, annotations, blank, morphs_of, train, trained
 
 COMPRESSED = {"weight_dtype": "int8", "keep_fraction": 0.5}
-N_CYCLES = 8
+N_CYCLES = 5
 PARSES = [
     ([1, 2, 2, 2], ["det", "nsubj", "ROOT", "obj"]),
     ([0, 0, 3, 0], ["ROOT", "obj", "case", "nmod"]),
@@ -72,8 +72,8 @@ def n_corrected(data: bytes) -> int:
 @every
 def test_corrections_of_a_pruned_model_outlive_cycles_of_loading_and_saving(factory):
     """And the rest is neither pruned nor rounded again."""
-    for settings in ({}, COMPRESSED, {"weight_dtype": "float16", "keep_fraction": 0.3}):
-        saved = trained(factory, **settings).get_pipe(factory).to_bytes()
+    for settings in ({"weight_dtype": "float16", "keep_fraction": 0.3}, COMPRESSED):
+        saved = learnt(factory, **settings).get_pipe(factory).to_bytes()
         rest, n_weights = base(saved), loaded(factory, saved, **settings).get_pipe(factory).count_weights()[0]
         for number in range(N_CYCLES):
             nlp = loaded(factory, saved, **settings)
@@ -175,20 +175,10 @@ def test_compressing_a_corrected_model_prunes_what_training_has_left_alone(facto
 
 
 @every
-def test_what_is_corrected_after_compress_is_right_once_it_is_saved(factory):
-    nlp = learnt(factory)
-    nlp.get_pipe(factory).compress(Packing("int8", 0.2))
-    nlp.update([correction(nlp, factory, 0)], sgd=False)
-    assert right(nlp, factory, [0])
-    again = loaded(factory, nlp.get_pipe(factory).to_bytes())
-    assert right(again, factory, [0]) and annotations(again) == annotations(nlp)
-
-
-@every
 def test_the_solver_prunes_nothing_that_the_file_has(factory):
     """`keep_fraction` is of what a training adds."""
     settings = {**COMPRESSED, "corrections": False}
-    saved = trained(factory, **settings).get_pipe(factory).to_bytes()
+    saved = learnt(factory, **settings).get_pipe(factory).to_bytes()
     corrected = loaded(factory, saved, **COMPRESSED)
     corrected.update([correction(corrected, factory, 0)], sgd=False)
     saved = corrected.get_pipe(factory).to_bytes()
@@ -207,29 +197,6 @@ def test_the_solver_prunes_nothing_that_the_file_has(factory):
 
 
 @every
-def test_predictions_are_those_of_the_file(factory, tmp_path):
-    """At each evaluation of a training, in which the solver goes on with exact weights."""
-    nlp, exact = blank(factory, weight_dtype="int8", keep_fraction=0.1), blank(factory)
-    examples = {pipeline: EXAMPLES[factory](pipeline) for pipeline in (nlp, exact)}
-    for pipeline, given in examples.items():
-        pipeline.initialize(lambda given=given: given)
-    differs = False
-    for _ in range(5):
-        for pipeline, given in examples.items():
-            pipeline.update(given, sgd=False)
-        found = annotations(nlp)
-        nlp.to_disk(tmp_path)
-        assert found == annotations(nlp) == annotations(spacy.load(tmp_path))
-        differs = differs or found != annotations(exact)
-    assert differs
-    nlp.get_pipe(factory).compress(EXACT)
-    assert weights(nlp, factory) == weights(exact, factory)
-
-
-BAD = (1e30, 1e35, 1e39, -1e31, np.inf, np.nan)
-
-
-@every
 @pytest.mark.parametrize("settings", [{}, {"weight_dtype": "float16"}, COMPRESSED], ids=["exact", "float16", "pruned"])
 def test_what_cannot_be_loaded_is_not_saved(factory, settings, tmp_path):
     nlp = trained(factory, **settings)
@@ -238,14 +205,13 @@ def test_what_cannot_be_loaded_is_not_saved(factory, settings, tmp_path):
     good = {path.name: path.read_bytes() for path in (tmp_path / factory).iterdir() if path.is_file()}
     dimension = pipe.problem().dimension
     said = rf"\[{factory}\] cannot be saved: a weight is -?(1e\+3\d|inf|nan) in single precision"
-    for value in BAD:
-        for place in (0, dimension - 1):
-            vector = np.zeros(dimension)
-            vector[place] = value
-            pipe.set_weights(vector)
-            for save in (lambda: pipe.to_disk(tmp_path / factory), pipe.to_bytes, lambda: nlp.to_disk(tmp_path)):
-                with pytest.raises(ValueError, match=said):
-                    save()
+    for number, value in enumerate((1e30, 1e39, -1e31, np.inf, np.nan)):
+        vector = np.zeros(dimension)
+        vector[-(number % 2)] = value
+        pipe.set_weights(vector)
+        for save in (lambda: pipe.to_disk(tmp_path / factory), pipe.to_bytes, lambda: nlp.to_disk(tmp_path)):
+            with pytest.raises(ValueError, match=said):
+                save()
         files = {path.name: path.read_bytes() for path in (tmp_path / factory).iterdir() if path.is_file()}
         assert files == good
     for value in (9.99999e29, -9.99999e29, 1e-40, 1e15):
@@ -311,7 +277,7 @@ def test_every_bit_of_each_file_counts(factory, tmp_path):
         rng = np.random.default_rng(0)
         for name in sorted(path.name for path in folder.iterdir()):
             content = (folder / name).read_bytes()
-            n_refused, n_bits = 0, min(8 * len(content), 250)
+            n_refused, n_bits = 0, min(8 * len(content), 100)
             for bit in rng.choice(8 * len(content), n_bits, replace=False).tolist():
                 changed = bytearray(content)
                 changed[bit // 8] ^= 1 << bit % 8

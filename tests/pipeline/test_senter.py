@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .components import learnt
-from .toy import LANG, PARAGRAPHS, blank, doc, senter_examples, teach, train
+from .toy import LANG, PARAGRAPHS, blank, doc, senter_examples, teach
 
 TEXT, STARTS = PARAGRAPHS[0]
 
@@ -53,8 +53,7 @@ def test_annotation_as_zeros_and_ones():
         for text, labels in PARAGRAPHS
     ]
     assert {token.is_sent_start for eg in examples for token in eg.reference} == {True, None}
-    nlp.initialize(lambda: examples)
-    train(nlp, examples)
+    teach(nlp, examples)
     assert starts(nlp(doc(nlp, TEXT))) == STARTS
 
 
@@ -118,20 +117,6 @@ def test_a_text_that_begins_within_a_sentence_starts_one():
     nlp = blank("ssvm_senter")
     teach(nlp, [*senter_examples(nlp), partly(nlp, "and ham . Eat eggs", [False, False, False, True, False])])
     assert starts(nlp(doc(nlp, "and ham . Eat eggs"))) == "S I I S I"
-
-
-def test_line_breaks_are_learnt():
-    nlp = blank("ssvm_senter")
-    examples = []
-    for text, labels in [
-        ("Dear Anna \n\n thanks for ham \n and eggs \n\n bye", "SIISIIIIIIS"),
-        ("Hi \n\n you gave \n us ham \n\n thanks", "SISIIIIIS"),
-    ]:
-        words, sent_starts = text.split(" "), [label == "S" for label in labels]
-        examples.append(Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, sent_starts=sent_starts)))
-    teach(nlp, examples, 20)
-    unseen = ["Hello", "\n\n", "we", "ate", "\n", "dogs", "\n\n", "eggs"]
-    assert starts(nlp(Doc(nlp.vocab, words=unseen))) == "S I S I I I I S"
 
 
 def test_untrained_is_an_error_as_it_is_in_spacy():

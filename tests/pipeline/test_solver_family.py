@@ -6,7 +6,7 @@ from spacy.util import minibatch
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.training import training as training_module
 
-from .components import LABELS, SCORE, every
+from .components import LABELS, SCORE, assert_certified, every
 from .toy import EXAMPLES, annotations, blank, parser_examples, templates, train, trained, tree_of
 
 SOLVERS = sorted(name.split(".")[1] for name in ssvm_solvers.get_all())
@@ -67,6 +67,9 @@ def test_examples_may_be_added_and_may_change(factory, solver):
     for _ in range(EPOCHS.get(solver, 10)):
         for batch in minibatch(examples, 2):
             nlp.update(batch, sgd=False)
+    assert len(nlp.get_pipe(factory).trained.training) == len(examples)
+    if solver in CERTIFIED:
+        assert_certified(nlp, factory)
     assert nlp.evaluate(examples)[SCORE[factory]] == 1.0
 
 
@@ -91,7 +94,8 @@ def test_a_stream_that_never_repeats_goes_online(kind, solver, monkeypatch):
         for batch in minibatch(stream[3:], 4):
             nlp.update(EXAMPLES[factory](nlp, batch), sgd=False)
             training = nlp.get_pipe(factory).trained.training
-            sizes.append((len(training), training._learner.progress().planes or 0))
+            figures = nlp.get_pipe(factory).figures
+            sizes.append((len(training), figures.planes or 0 if figures else 0))
             dimensions.add(len(training.weights()))
     (said,) = (str(warning.message) for warning in caught if "as an online learner" in str(warning.message))
     assert said.startswith(f"[{factory}]")

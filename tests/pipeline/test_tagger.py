@@ -2,17 +2,9 @@
 
 import pytest
 import spacy
-from spacy.tokens import Doc
 from spacy.training import Example
 
-from .components import learnt
 from .toy import LANG, TAGGED, blank, doc, tagged, tagger_examples, teach, train
-
-
-def test_sets_only_the_attribute_it_is_told():
-    nlp = learnt("ssvm_tagger")
-    for token in nlp(doc(nlp, TAGGED[0][0])):
-        assert token.tag_ and not token.pos_
 
 
 def test_attr_pos_writes_and_scores_coarse_tags():
@@ -36,34 +28,11 @@ def test_attr_pos_refuses_labels_that_a_token_cannot_store():
         tagger.initialize(lambda: tagger_examples(nlp, attr="pos"), nlp=nlp, labels=["NOUN", "NN"])
 
 
-def test_known_tags_of_a_partial_annotation_are_learnt():
-    """What is annotated in every example is learnt; what never is stays out of the labels."""
-    nlp = blank("ssvm_tagger")
-    teach(
-        nlp,
-        [tagged(nlp, text, [t if t in ("NOUN", "VERB") else "" for t in tags.split()]) for text, tags in TAGGED],
-        20,
-        warns="no gold label",
-    )
-    assert nlp.get_pipe("ssvm_tagger").labels == ("NOUN", "VERB")
-    for text, tags in TAGGED:
-        for token, tag in zip(nlp(doc(nlp, text)), tags.split()):
-            assert token.tag_ == tag or tag not in ("NOUN", "VERB")
-
-
 def test_an_exclamation_mark_is_a_tag():
     nlp = blank("ssvm_tagger")
     teach(nlp, [tagged(nlp, "Stop it !", ["VERB", "PRON", "!"]), tagged(nlp, "It stops", ["PRON", "VERB"])])
     assert nlp.get_pipe("ssvm_tagger").labels == ("!", "PRON", "VERB")
     assert nlp(doc(nlp, "Stop it !"))[2].tag_ == "!"
-
-
-def test_whitespace_tokens_are_tagged_like_others():
-    nlp = blank("ssvm_tagger")
-    words = ["Eat", " \n ", "ham", "\n"]
-    teach(nlp, [Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, tags=["VERB", "_SP", "NOUN", "_SP"]))])
-    assert [token.tag_ for token in nlp(Doc(nlp.vocab, words=words))] == ["VERB", "_SP", "NOUN", "_SP"]
-    assert [token.tag_ for token in nlp(Doc(nlp.vocab, words=["\n"]))] == ["_SP"]
 
 
 def test_two_taggers_in_one_pipeline():

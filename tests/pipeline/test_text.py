@@ -8,10 +8,9 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
-from spacy.training import Example
 
-from .components import ATTRIBUTE, COMPONENTS, SCORE, every, learnt
-from .toy import EXAMPLES, LANG, annotation, blank, train
+from .components import ATTRIBUTE, every, learnt
+from .toy import EXAMPLES, LANG, annotation
 
 MILLION = 1_000_000
 HOSTILE = {
@@ -46,39 +45,12 @@ def test_hostile_text(factory):
     assert [annotation(tokens) for tokens in again] == [annotation(tokens) for tokens in docs]
 
 
-def test_unpaired_surrogates():
-    """spaCy cannot hash them and lets none in, neither as text nor as words."""
-    nlp = learnt("ssvm_tagger")
-    with pytest.raises(UnicodeEncodeError):
-        nlp("Eat \ud800 ham")
-    with pytest.raises(UnicodeEncodeError):
-        Doc(nlp.vocab, words=["\ud800"])
-
-
-@every
-def test_hostile_text_is_learnt_from(factory):
-    """The gold annotation of the toy corpus on words of another world."""
-    nlp = blank(factory)
-    words = [word for text in HOSTILE.values() for word in text.split() if word]
-    examples = []
-    for example in EXAMPLES[factory](nlp):
-        reference = example.reference
-        strange = [f"{words[token.i % len(words)]}{token.text}" for token in reference]
-        gold = Doc(nlp.vocab, words=strange).from_array(
-            COMPONENTS[factory].gold, reference.to_array(COMPONENTS[factory].gold)
-        )
-        examples.append(Example(Doc(nlp.vocab, words=strange), gold))
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 15)
-    assert nlp.evaluate(examples)[SCORE[factory]] == 1
-
-
 @every
 def test_any_words(factory):
     nlp = learnt(factory)
     component = nlp.get_pipe(factory)
 
-    @settings(max_examples=60)
+    @settings(max_examples=40)
     @given(st.lists(alphabets, max_size=12), st.booleans())
     def annotates(words, spaces):
         tokens = component(Doc(nlp.vocab, words=words, spaces=[spaces] * len(words)))
@@ -117,7 +89,7 @@ def peak(component, tokens):
 def test_memory_grows_as_the_doc_does(factory):
     nlp = learnt(factory)
     component = nlp.get_pipe(factory)
-    small, large = (long_doc(nlp, factory, n_tokens) for n_tokens in (5_000, 50_000))
+    small, large = (long_doc(nlp, factory, n_tokens) for n_tokens in (3_000, 30_000))
     component.predict([small, large])  # tables that stay grow with the largest batch
     assert peak(component, large) < 11 * peak(component, small)
     assert peak(component, large) < 1500 * len(large)

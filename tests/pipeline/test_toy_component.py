@@ -19,7 +19,7 @@ from spacy_ssvm.pipeline.patterns import Patterns
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import unconstrained, with_fixed
 
-from .toy import LANG, doc, train
+from .toy import LANG, doc, teach
 
 # The component: chunks in doc.spans["chunks"].
 
@@ -100,8 +100,7 @@ def trained():
     nlp = spacy.blank(LANG)
     nlp.add_pipe("toy_chunker")
     examples = [chunked(nlp, *pair) for pair in CHUNKED]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 30)
+    teach(nlp, examples, 30)
     return nlp
 
 

@@ -7,12 +7,10 @@ import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .components import COMPONENTS, NEW_LABEL, SCORE, every, learnt
+from .components import COMPONENTS, SCORE, every, learnt
 from .test_corrections import WORDS, corrected
-from .toy import EXAMPLES, blank, doc, morph_label, trained, tree_of
+from .toy import blank, doc, morph_label, tree_of
 
-WITHOUT_LABELS = {"ssvm_senter"}
-"""Components whose labels never change."""
 FORBIDDEN = {
     "ssvm_tagger": "ADV",
     "ssvm_morphologizer": morph_label("ADV"),
@@ -99,34 +97,6 @@ def test_annotation_of_its_own_is_none_that_is_kept(factory):
         warnings.simplefilter("always")
         nlp.update([example], sgd=False)
     assert is_right(nlp, factory, example) and not texts(caught)
-
-
-@pytest.mark.parametrize("factory", sorted(set(EXAMPLES) - WITHOUT_LABELS))
-def test_labels_that_are_given_leave_out_others(factory):
-    nlp = blank(factory)
-    examples = EXAMPLES[factory](nlp)
-    component = nlp.get_pipe(factory)
-    component.initialize(lambda: examples, nlp, labels=list(trained(factory).get_pipe(factory).labels))
-    for _ in range(5):
-        nlp.update(examples)
-    again = blank(factory).from_bytes(nlp.to_bytes())
-    if not again.get_pipe(factory).trained.record.labels_are_given:
-        pytest.skip("labels are those to begin with")
-    example = with_new_label(again, factory)
-    with pytest.warns(UserWarning, match="labels that initialize was not given"):
-        again.update([example], sgd=False)
-    assert NEW_LABEL[factory] not in again.get_pipe(factory).labels
-
-
-def with_new_label(nlp, factory: str) -> Example:
-    gold = {
-        "ssvm_tagger": {"tags": ["INTJ", "NOUN", "VERB", "NOUN"]},
-        "ssvm_morphologizer": {"pos": ["INTJ", "NOUN", "VERB", "NOUN"]},
-        "ssvm_ner": {"ents": ["O", "O", "O", "B-ORG"]},
-        "ssvm_parser": {"heads": [2, 2, 2, 2], "deps": ["vocative", "nsubj", "ROOT", "obj"]},
-        "ssvm_lemmatizer": {"lemmas": ["the", "equine", "see", "Ulm"]},
-    }[factory]
-    return Example(Doc(nlp.vocab, words=WORDS), Doc(nlp.vocab, words=WORDS, **gold))
 
 
 def test_a_tree_that_cannot_be_built_is_named():

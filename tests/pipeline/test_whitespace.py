@@ -16,7 +16,7 @@ from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.words import BREAKS, breaks, example_of_words, origin_of, tokens_of, words_of
 
 from .components import LANG, SCORE, SCORED, TEXTS, every, learnt, learnt_as, written
-from .toy import EXAMPLES, blank, doc, train, variant
+from .toy import EXAMPLES, blank, doc, teach, train, variant
 
 ALL = ("ssvm_senter", "ssvm_tagger", "ssvm_morphologizer", "ssvm_lemmatizer", "ssvm_ner", "ssvm_parser")
 READ_NO_BREAKS = ALL[1:]
@@ -95,29 +95,6 @@ def test_whitespace_in_one_of_both_docs_changes_nothing(factory):
         train(nlp, examples, 3)
         models.append(nlp.get_pipe(factory).to_bytes(exclude=["vocab"]))
     assert models[0] == models[1]
-
-
-@pytest.mark.parametrize("factory", READ_NO_BREAKS)
-def test_a_correction_with_whitespace_is_the_correction_without(factory):
-    models = []
-    for places in ([], [2, 0]):
-        nlp = learnt(factory)
-        example = variant(nlp, EXAMPLES[factory](nlp)[1], places)
-        shifted = Doc(nlp.vocab, words=["So" if t.i == 0 else t.text for t in EXAMPLES[factory](nlp)[1].reference])
-        nlp.update([example], sgd=False)
-        nlp.update([variant(nlp, Example(shifted, EXAMPLES[factory](nlp)[1].reference), places)], sgd=False)
-        models.append(nlp.get_pipe(factory).to_bytes(exclude=["vocab"]))
-    assert models[0] == models[1]
-
-
-def test_examples_with_whitespace_are_recognised():
-    nlp = blank("ssvm_tagger")
-    examples = [variant(nlp, example, [1]) for example in EXAMPLES["ssvm_tagger"](nlp)]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 2)
-    assert len(nlp.get_pipe("ssvm_tagger").trained.training) == len(examples)
-    train(nlp, [Example(example.predicted.copy(), example.reference.copy()) for example in examples], 2)
-    assert len(nlp.get_pipe("ssvm_tagger").trained.training) == len(examples)
 
 
 def moved(factory: str, item, places: list[int], end_of: dict[int, int]):
@@ -264,8 +241,7 @@ def test_a_senter_can_learn_from_line_breaks():
     gold = Doc(nlp.vocab, words=words, sent_starts=[1, 0, 0, 0, 0, 0, 1, 0])
     other = Doc(nlp.vocab, words=["stop", "\n", "go", "home", "\n\n", "stop"], sent_starts=[1, 0, 0, 0, 0, 1])
     examples = [Example(Doc(nlp.vocab, words=[t.text for t in d]), d) for d in (gold, other)]
-    nlp.initialize(lambda: examples)
-    train(nlp, examples, 10)
+    teach(nlp, examples, 10)
     found = nlp(Doc(nlp.vocab, words=["home", "\n", "go", "here", "\n\n", "home"]))
     assert written("ssvm_senter", found) == [0, 5]
     assert "blank line" in nlp.get_pipe("ssvm_senter").explain(found).text(50)

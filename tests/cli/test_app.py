@@ -34,10 +34,13 @@ def test_the_commands_of_spacy_wait_for_none_of_ours():
     code = (
         "import sys, spacy.cli, spacy_ssvm.cli.app as app; from typer.testing import CliRunner; "
         "said = CliRunner().invoke(app.ssvm, ['trian']).output; "
-        "print('train' in said, sorted(name for name in sys.modules if name.startswith('spacy_ssvm.')))"
+        "print('train' in said, sorted(name for name in sys.modules if name.startswith('spacy_ssvm.'))); "
+        "sys.argv = ['spacy', 'ssvm', '--help']; spacy.cli.setup_cli()"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "True ['spacy_ssvm.cli', 'spacy_ssvm.cli.app']"
+    first, _, help_of_the_group = result.stdout.partition("\n")
+    assert first == "True ['spacy_ssvm.cli', 'spacy_ssvm.cli.app']"
+    assert all(command in help_of_the_group for command in typer.main.get_command(ssvm).commands)
 
 
 def test_each_command_is_the_function_of_its_module():
@@ -114,26 +117,20 @@ def scores(tmp_path, *arguments):
 
 
 @pytest.mark.parametrize("command", ["debug-data", "tune", "train"])
-@pytest.mark.parametrize(
-    "pasted, said",
-    [
-        ("[training]\nmax_epochs = 3\n", "[training] is given a second time"),
-        (
-            "[initialize.components.tagger]\nx = 1\nx = 2\n",
-            "x of [initialize.components.tagger] is given a second time",
-        ),
-    ],
-)
-def test_what_is_pasted_twice_into_a_config_is_named_with_its_line(command, pasted, said, tmp_path):
+def test_what_is_pasted_twice_into_a_config_is_named_with_its_line(command, tmp_path):
     path = tmp_path / "config.cfg"
     assert call("init-config", path, "--pipeline", "tagger").exit_code == 0
-    text = f"{path.read_text()}\n\n{pasted}"
-    path.write_text(text)
+    text = path.read_text()
     output = {"debug-data": [], "tune": [tmp_path / "out.cfg"], "train": ["--output", tmp_path]}[command]
-    result = call(command, path, *output, "--paths.train", "x", "--paths.dev", "x")
-    line = len(text.splitlines()) - (0 if "x = 2" in pasted else 1)
-    assert result.exit_code == 1
-    assert f"config.cfg, line {line}: {said}".replace(" ", "") in "".join(result.output.split())
+    for pasted, behind, said in (
+        ("[training]\nmax_epochs = 3\n", 1, "[training] is given a second time"),
+        ("[initialize.components.x]\ny = 1\ny = 2\n", 0, "y of [initialize.components.x] is given a second time"),
+    ):
+        path.write_text(f"{text}\n\n{pasted}")
+        result = call(command, path, *output, "--paths.train", "x", "--paths.dev", "x")
+        line = len(path.read_text().splitlines()) - behind
+        assert result.exit_code == 1
+        assert f"config.cfg, line {line}: {said}".replace(" ", "") in "".join(result.output.split())
 
 
 def test_given_columns_reach_the_components(pipeline, corpus, tmp_path):
@@ -153,28 +150,6 @@ def test_spans_are_scored_under_any_key(pipeline, corpus, tmp_path):
     report = tmp_path / "page.html"
     assert call("report", tmp_path / "model", corpus, report).exit_code == 0
     assert "SPANS possible_ones R" in report.read_text("utf8") and "doc.spans[" in report.read_text("utf8")
-
-
-def test_reader_is_set_up_as_in_the_pipelines_own_config(pipeline, corpus, tmp_path):
-    """Variables in that config included, as `spacy train` keeps them."""
-    found, _ = scores(tmp_path, pipeline / "with_corpus", corpus)
-    assert found["ents_f"] == 1.0
-
-
-def test_scores_are_spacys(pipeline, corpus, tmp_path):
-    found, _ = scores(tmp_path, pipeline / "plain", corpus, "-k", "tag", "--gold-preproc")
-    nlp = spacy.load(pipeline / "plain")
-    expected = nlp.evaluate(list(create_corpus(corpus, columns=["tag"], gold_preproc=True)(nlp)))
-    del found["speed"], expected["speed"]
-    assert found == expected
-
-
-def test_spacys_own_evaluation_sees_no_columns(pipeline, corpus, tmp_path):
-    """What this command is there for."""
-    from spacy.cli.evaluate import evaluate
-
-    without, _ = scores(tmp_path, pipeline / "plain", corpus)
-    assert evaluate(str(pipeline / "plain"), corpus)["ents_f"] == pytest.approx(without["ents_f"])
 
 
 def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
@@ -200,12 +175,9 @@ def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
         result = call("evaluate", *arguments)
         assert result.exit_code == 1 and isinstance(result.exception, SystemExit), result.exception
         assert message in " ".join(result.output.split())
-
-
-def test_scores_that_cannot_be_saved_are_explained(pipeline, corpus, tmp_path):
-    result = call("evaluate", pipeline / "plain", corpus, "--output", tmp_path)
-    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
-    assert "The scores cannot be saved" in result.output and "NER F" in result.output
+    unsaved = call("evaluate", pipeline / "plain", corpus, "--output", tmp_path)
+    assert unsaved.exit_code == 1 and isinstance(unsaved.exception, SystemExit)
+    assert "The scores cannot be saved" in unsaved.output and "NER F" in unsaved.output
 
 
 def test_compress_writes_a_smaller_pipeline_that_works_alike(pipeline, corpus, tmp_path):
@@ -231,6 +203,9 @@ def test_what_cannot_be_compressed_is_explained(pipeline, tmp_path):
     again = call("compress", tmp_path / "out", tmp_path / "again")
     assert again.exit_code == 1 and "compressed already" in again.output
     spacy.blank("en").to_disk(tmp_path / "blank")
+    (tmp_path / "file").write_text("")
+    unwritable = call("compress", plain, tmp_path / "file" / "out")
+    assert unwritable.exit_code == 1 and isinstance(unwritable.exception, SystemExit) and "file" in unwritable.output
     nothing = call("compress", tmp_path / "blank", tmp_path / "again")
     assert nothing.exit_code == 1 and "no component" in nothing.output
     assert not (tmp_path / "again").exists()
@@ -289,33 +264,6 @@ def test_compress_takes_code_and_disabled_components(tmp_path):
     Token.remove_extension("n_of_test")
 
 
-def test_a_folder_that_cannot_be_written_is_explained(pipeline, tmp_path):
-    (tmp_path / "file").write_text("")
-    result = call("compress", pipeline / "plain", tmp_path / "file" / "out")
-    assert result.exit_code == 1 and "file" in result.output and isinstance(result.exception, SystemExit)
-
-
-def test_all_commands_extend_spacys():
-    result = subprocess.run(
-        [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    commands = [
-        "apply",
-        "calibrate",
-        "cluster",
-        "compress",
-        "debug-data",
-        "evaluate",
-        "init-config",
-        "report",
-        "suggest",
-        "tune",
-        "warmup",
-    ]
-    assert all(command in result.stdout for command in commands)
-
-
 def test_warmup_refuses_an_unknown_solver():
     result = call("warmup", "--solver", "dcd,nonsense")
     assert result.exit_code == 1 and "there is no solver nonsense" in " ".join(result.output.split())
@@ -341,20 +289,6 @@ def test_warmup_compiles_less_for_one_solver(tmp_path, monkeypatch):
     stored = {path.name.partition("-outer-")[0] for path in tmp_path.glob("*/*-outer-*")}
     assert "spacy_ssvm.solvers.dcd._oracle_pass" in stored and "spacy_ssvm.solvers.sap._visit" not in stored
     assert run(f"{TRAINING}{PREDICTION}", NUMBA_CACHE_DIR=str(tmp_path)).misses == 0
-
-
-@pytest.mark.slow
-def test_warmup_compiles_everything_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    outputs = []
-    for _ in range(2):
-        result = subprocess.run(
-            [sys.executable, "-m", "spacy", "ssvm", "warmup"], capture_output=True, text=True, check=False
-        )
-        assert result.returncode == 0, result.stderr
-        outputs.append(result.stdout)
-    stored = len(list(tmp_path.glob("*/*.nbc")))
-    assert f"Compiled {stored:,} kernels" in outputs[0] and "No kernel was left to compile" in outputs[1]
 
 
 @pytest.fixture(scope="module")
@@ -494,22 +428,18 @@ def test_suggestions_are_made_after_the_components_before(pipeline, reader_of_wo
 
 
 def test_what_cannot_be_suggested_is_explained(pipeline, reader_of_words, tmp_path):
-    files = {"empty.txt": b"\n \n", "latin.txt": "é".encode("latin-1"), "bad.jsonl": b'\n{"text"\n'}
-    files |= {"rows.conllu": b"1\tOslo\n", "array.json": b'[{"text": "a"}]', "array.jsonl": b'[{"text": "a"}]'}
-    files |= {"other.jsonl": b'{"body": "a"}\n', "list.jsonl": b'["a"]\n', "bad.spacy": b"text"}
+    files = {"empty.txt": b"\n \n", "bad.jsonl": b'\n{"text"\n', "list.jsonl": b'["a"]\n', "bad.spacy": b"text"}
+    files |= {"rows.conllu": b"1\tOslo\n", "array.jsonl": b'[{"text": "a"}]'}
     for name, contents in files.items():
         (tmp_path / name).write_bytes(contents)
     spacy.blank("en").to_disk(tmp_path / "blank")
     plain = pipeline / "plain"
     for arguments, message in (
         ([plain, tmp_path / "empty.txt"], "No texts in"),
-        ([plain, tmp_path / "latin.txt"], "is not text in UTF-8"),
         ([plain, tmp_path / "bad.jsonl"], "line 2: this is not JSON"),
-        ([plain, tmp_path / "other.jsonl"], 'line 1: a line must be an object with a string "text"'),
         ([plain, tmp_path / "list.jsonl"], 'line 1: a line must be an object with a string "text"'),
         ([plain, tmp_path / "bad.spacy"], "is not a corpus in .spacy format"),
         ([plain, tmp_path / "rows.conllu"], "the name of a file of text has to end in .txt"),
-        ([plain, tmp_path / "array.json"], "the name of a file of text has to end in .txt"),
         ([plain, tmp_path / "array.jsonl"], 'line 1: a line must be an object with a string "text"'),
         (
             [plain, tmp_path / "empty.txt", "--component", "parser"],

@@ -11,14 +11,12 @@ from spacy.tokens import DocBin, Span
 from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
-from spacy.util import load_config, registry
+from spacy.util import registry
 from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.init_config import config_of
 from spacy_ssvm.corpus.reader import create_corpus
-
-from ..corpora import UD
 
 SCORES = {
     "senter": "sents_f",
@@ -29,19 +27,6 @@ SCORES = {
     "ner": "ents_f",
 }
 """The components and what each is scored by."""
-TREEBANKS = ("el_gdt", "tr_imst")
-N_SENTENCES = 300
-LARGEST = 0.0005
-"""The largest difference between two scores that are said to be equal."""
-READERS = {
-    "documents": {"gold_tokens": True},
-    "sentences": {"gold_preproc": True},
-    "texts": {},
-}
-PACKINGS = [
-    pytest.param({}, id="exact"),
-    pytest.param({"weight_dtype": "int8", "keep_fraction": 0.5}, id="compressed"),
-]
 
 
 def sentences(seed, n):
@@ -67,13 +52,6 @@ def sentences(seed, n):
             lines.append("\t".join([str(k), form, lemma, upos, xpos, feats, str(head), deprel, "_", "_"]))
         texts.append("\n".join(lines))
     return "".join(f"{text}\n\n" for text in texts)
-
-
-def first_sentences(path, n):
-    """The first sentences of a treebank, with its proper nouns as entities in MISC."""
-    blocks = path.read_text("utf8").strip("\n").split("\n\n")[:n]
-    text = "".join(f"{block}\n\n" for block in blocks)
-    return re.sub(r"^(\d+\t[^\t]+\t[^\t]+\tPROPN\t.*\t)[^\t]*$", r"\1NE=B-NAME", text, flags=re.MULTILINE)
 
 
 def with_names(doc):
@@ -133,10 +111,6 @@ def evaluated(model, path, *arguments):
 def plain(output):
     """What a command prints, without colours and line breaks."""
     return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", output).split())
-
-
-def difference(in_training, found, names):
-    return max(abs(in_training[name] - found[name]) for name in names)
 
 
 @registry.readers("evaluated_as_trained.Shouting.v1")
@@ -258,27 +232,21 @@ def test_spacys_reader_of_another_format(pipeline, corpora, tmp_path):
         None,
         {"@readers": "evaluated_as_trained.Elsewhere.v1", "source": "somewhere"},
         {"path": "dev.spacy", "gold_preproc": True},
+        {"@readers": "evaluated_as_trained.Both.v1", "train": "train.spacy", "dev": "dev.spacy"},
     ],
 )
 def test_without_a_reader_with_a_path_ours_is_used(pipeline, corpora, tmp_path, block):
     nlp = spacy.load(pipeline)
     if block is None:
         del nlp.config["corpora"]
+    elif "train" in block:  # one section that makes both corpora
+        nlp.config["corpora"] = block
     else:
         nlp.config["corpora"]["dev"] = block
     nlp.to_disk(tmp_path / "model")
     found, output = evaluated(tmp_path / "model", corpora / "dev.conllu")
     assert found == evaluated(pipeline, corpora / "dev.conllu")[0]
     assert "training.dev_corpus of the pipeline's config, corpora.dev, is no reader with a path:" in output
-
-
-def test_a_section_that_makes_both_corpora(pipeline, corpora, tmp_path):
-    nlp = spacy.load(pipeline)
-    paths = {part: str(corpora / f"{part}.spacy") for part in ("train", "dev")}
-    nlp.config["corpora"] = {"@readers": "evaluated_as_trained.Both.v1", **paths}
-    nlp.to_disk(tmp_path / "model")
-    _, output = evaluated(tmp_path / "model", corpora / "dev.spacy")
-    assert "corpora.dev, is no reader with a path" in output
 
 
 def test_a_limit_holds_for_its_own_corpus(pipeline, corpora, tmp_path, monkeypatch):
@@ -400,17 +368,13 @@ def test_calibrate_measures_what_it_can(pipeline, corpora, tmp_path):
     assert output.count("is read as corpora.dev") == 2
 
 
-@pytest.mark.parametrize("name", ["parser", "ner", "lemmatizer"])
-def test_a_named_component_that_cannot_be_calibrated_is_an_error(pipeline, corpora, tmp_path, name):
-    model, _ = read_with(
-        pipeline,
-        tmp_path,
-        {"@readers": "spacy-ssvm.Corpus.v1", "path": str(corpora / "dev.conllu"), "gold_tokens": True},
-    )
-    for named in ([name], ["tagger", name]):
+def test_a_named_component_that_cannot_be_calibrated_is_an_error(pipeline, corpora, tmp_path):
+    block = {"@readers": "spacy-ssvm.Corpus.v1", "path": str(corpora / "dev.conllu"), "gold_tokens": True}
+    model, _ = read_with(pipeline, tmp_path, block)
+    for named in (["parser"], ["tagger", "ner"], ["tagger", "lemmatizer"]):
         arguments = [word for one in named for word in ("--component", one)]
         code, output = calibrated(model, corpora / "dev.conllu", tmp_path / "out", *arguments)
-        assert code == 1 and f"[{name}] " in output and not (tmp_path / "out").exists()
+        assert code == 1 and f"[{named[-1]}] " in output and not (tmp_path / "out").exists()
 
 
 def test_a_corpus_that_cannot_be_read_is_no_fault_of_a_component(pipeline, tmp_path):
@@ -419,86 +383,16 @@ def test_a_corpus_that_cannot_be_read_is_no_fault_of_a_component(pipeline, tmp_p
     assert code == 1 and output.count("none of the sentences of") == 1
 
 
-# The scores in training
-
-
-@pytest.mark.parametrize("packing", PACKINGS)
-@pytest.mark.parametrize("suffix", [".spacy", ".conllu"])
+@pytest.mark.parametrize(
+    "suffix, packing", [(".spacy", {}), (".conllu", {"weight_dtype": "int8", "keep_fraction": 0.5})]
+)
 def test_scores_are_those_of_training(corpora, tmp_path, suffix, packing):
-    """A small sample of the next test."""
+    """Of exact and of compressed components."""
     reader = {"gold_tokens": True, "merge_subtokens": suffix == ".conllu", "max_length": 30}
     components = learnable(corpora / f"train{suffix}")
     config = config_for(corpora, components, reader, suffix, packing=packing)
     model, in_training = trained(config, tmp_path / "out")
     found, _ = evaluated(model, config["paths"]["dev"])
     names = [SCORES[name] for name in components]
-    assert difference(in_training, found, names) <= 1e-9
+    assert all(found[name] == pytest.approx(in_training[name], abs=1e-9) for name in names)
     assert any(found[name] < 1.0 for name in names), "not all predictions are right"
-
-
-needs_treebanks = pytest.mark.skipif(
-    not all((UD / f"{name}-ud-train.conllu").exists() for name in TREEBANKS),
-    reason="SPACY_SSVM_DATA names no folder with ud-2.5",
-)
-
-
-@pytest.mark.slow
-@needs_treebanks
-@pytest.mark.parametrize("packing", PACKINGS)
-def test_table_of_components(tmp_path, packing):
-    """Every component, of each format, with multi-word tokens merged and divided, by documents and sentences."""
-    for part in ("train", "dev"):
-        text = first_sentences(UD / f"el_gdt-ud-{part}.conllu", N_SENTENCES)
-        (tmp_path / f"{part}.conllu").write_text(text, "utf8")
-    rows = []
-    for suffix in (".spacy", ".conllu"):
-        for merge in (False, True):
-            for unit, reader in READERS.items():
-                settings = {**reader, "merge_subtokens": merge}
-                components = learnable(in_format(tmp_path / "train.conllu", suffix, merge))
-                config = config_for(tmp_path, components, settings, suffix, "el", packing)
-                model, in_training = trained(config, tmp_path / f"{suffix}-{merge}-{unit}")
-                found, _ = evaluated(model, config["paths"]["dev"])
-                for name in components:
-                    score = SCORES[name]
-                    rows.append((name, suffix, "merged" if merge else "split", unit, in_training[score], found[score]))
-    assert show(sorted(rows)) <= LARGEST
-
-
-@pytest.mark.slow
-@needs_treebanks
-@pytest.mark.parametrize("packing", [*PACKINGS, pytest.param(None, id="as-written")])
-def test_table_of_treebank_configs(tmp_path, packing):
-    """Configs of init-config --treebank; None: with its own settings of the size of the model."""
-    rows = []
-    for treebank in TREEBANKS:
-        folder = tmp_path / treebank
-        folder.mkdir()
-        for part in ("train", "dev"):
-            text = first_sentences(UD / f"{treebank}-ud-{part}.conllu", N_SENTENCES)
-            (folder / f"{treebank}-ud-{part}.conllu").write_text(text, "utf8")
-        result = CliRunner().invoke(ssvm, ["init-config", "--treebank", str(folder), str(folder / "config.cfg")])
-        assert result.exit_code == 0, result.output
-        config = load_config(folder / "config.cfg")
-        for component in config["components"].values():
-            component.update(
-                {"weight_dtype": "float32", "keep_fraction": 1.0, **packing} if packing is not None else {}
-            )
-        config["training"]["max_epochs"] = 3
-        model, in_training = trained(config, folder / "out")
-        found, _ = evaluated(model, config["paths"]["dev"])
-        for name in ("sents_f", "tag_acc", "pos_acc", "morph_acc", "lemma_acc", "uas", "las"):
-            rows.append((treebank, name, in_training[name], found[name]))
-    assert show(rows) <= LARGEST
-
-
-def show(rows):
-    """Print a table whose last columns are the scores in training and of `evaluate`; the largest difference."""
-    largest = max(abs(in_training - found) for *_, in_training, found in rows)
-    lines = [(*names, f"{100 * one:.2f}", f"{100 * two:.2f}", f"{one - two:.4f}") for *names, one, two in rows]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    print()
-    for line in lines:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths)))
-    print(f"largest difference: {largest:.6f}")
-    return largest

@@ -1,6 +1,7 @@
 """`spacy ssvm report`: the page, and the mistakes that it is about."""
 
 import re
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -120,12 +121,9 @@ def test_the_learning_curve_is_that_of_the_log(saved, tmp_path):
     page = (tmp_path / "page.html").read_text("utf8")
     assert "2.50e-01 ~" in page and "2.50e-02</td>" in page and ">-</td>" in page and "50.00" in page
     assert page.count("<svg") == 1
-    srsly.write_jsonl(tmp_path / "log.jsonl", [{"epoch": 0}])
-    assert "no output_file of the logger" in complaint(call(*arguments, tmp_path / "log.jsonl"))
-    srsly.write_jsonl(tmp_path / "log.jsonl", [])
-    assert "no output_file of the logger" in complaint(call(*arguments, tmp_path / "log.jsonl"))
-    (tmp_path / "log.jsonl").write_text("E  #  SCORE")
-    assert "no output_file of the logger" in complaint(call(*arguments, tmp_path / "log.jsonl"))
+    for text in ('{"epoch": 0}', "", "E  #  SCORE"):
+        (tmp_path / "log.jsonl").write_text(text)
+        assert "no output_file of the logger" in complaint(call(*arguments, tmp_path / "log.jsonl"))
 
 
 def test_calls_that_make_no_sense_are_explained(saved, tmp_path):
@@ -186,12 +184,8 @@ def test_mistakes_of_tags():
 
 
 def test_a_page_without_matplotlib(monkeypatch):
-    import importlib
-
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
     page = Page("a < b")
     page.plot(lambda figure: None)
     assert "matplotlib is not installed" in page.html() and "a &lt; b" in page.html()

@@ -103,7 +103,7 @@ def independent(factory, epochs, **settings):
     return nlp
 
 
-@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
+@pytest.mark.parametrize("factory", ["ssvm_tagger", pytest.param("ssvm_ner", marks=pytest.mark.slow)])
 def test_each_step_of_a_path_is_an_independent_training(factory):
     """With so many epochs that both are near the optimum: the same objective, and the same predictions."""
     tight = {"tolerance": 1e-6, "delta": 0.0}
@@ -121,24 +121,16 @@ def test_each_step_of_a_path_is_an_independent_training(factory):
         assert annotations(nlp) == annotations(alone)
 
 
-@pytest.mark.parametrize("solver", ["Perceptron", "MIRA", "SGD"])
-def test_a_solver_without_dual_variables_starts_anew(solver):
+@pytest.mark.parametrize("solver", ["Perceptron", "MIRA", "SGD", "DCD"])
+def test_a_solver_starts_anew(solver):
+    """One without dual variables does always, any other when asked."""
     nlp = trained("ssvm_tagger", epochs=4, solver=solver)
-    pipe = nlp.get_pipe("ssvm_tagger")
     before = weights(nlp, "ssvm_tagger")
-    pipe.retune(pipe.solver)
+    pipe = nlp.get_pipe("ssvm_tagger")
+    pipe.retune(pipe.solver, anew=solver == "DCD")
     train_all(nlp, tagger_examples(nlp), 3)
     assert weights(nlp, "ssvm_tagger") != before
     assert weights(nlp, "ssvm_tagger") == weights(independent("ssvm_tagger", 3, solver=solver), "ssvm_tagger")
-
-
-@pytest.mark.parametrize("factory", ["ssvm_tagger", "ssvm_ner"])
-def test_any_solver_starts_anew_when_asked(factory):
-    nlp = trained(factory, epochs=4, solver="DCD", solver_settings={"C": 0.01})
-    pipe = nlp.get_pipe(factory)
-    pipe.retune(replace(pipe.solver, C=0.5), anew=True)
-    train_all(nlp, EXAMPLES[factory](nlp), 3)
-    assert weights(nlp, factory) == weights(independent(factory, 3, solver_settings={"C": 0.5}), factory)
 
 
 def test_other_parameters_than_C(config):
@@ -337,16 +329,8 @@ def test_a_config_without_our_components(tmp_path):
 
 
 def test_without_matplotlib(config, monkeypatch):
-    import importlib
-
-    real = importlib.import_module
-
-    def without(name, *rest):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(importlib, "import_module", without)
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
     path = config("ssvm_tagger")
     result = tune(path, "--grid", "C=0.1", "--epochs", 1)
     assert "No plot: matplotlib is not installed" in result.output
@@ -403,12 +387,6 @@ def test_the_bisection_goes_on_from_what_workers_have_found(config):
     assert [found[-1]] == trials(tune(path, "--grid", f"C={found[-1][0]}"))
 
 
-def test_workers_find_the_same_with_a_solver_that_starts_anew(config):
-    path = config("ssvm_tagger", solver="MIRA")
-    one, two = (trials(tune(path, "--grid", "C=1,0.01,0.1", "--workers", n)) for n in (1, 2))
-    assert one == two
-
-
 READERS = """
 import multiprocessing, os, sys
 import spacy
@@ -457,6 +435,7 @@ def test_an_address_without_ray_names_the_extra(config, monkeypatch):
     assert "Nothing was tuned" in said and 'pip install "spacy-ssvm[ray]"' in said
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ray")
 class TestWithRay:
     def test_workers_of_a_cluster_find_what_processes_find(self, config):

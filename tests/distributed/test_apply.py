@@ -22,7 +22,7 @@ from spacy_ssvm.distributed.annotation import Annotation, Annotator
 from spacy_ssvm.distributed.folder import MANIFEST, SET_ASIDE
 from spacy_ssvm.distributed.shards import cut
 
-from .toy import WIDE, apply, arguments, command, contents, docs_of, lines
+from .toy import apply, arguments, command, contents, docs_of, lines
 
 
 def test_every_format_in_and_both_out(place: Path, tmp_path: Path) -> None:
@@ -107,11 +107,10 @@ def test_workers_write_what_one_process_writes(place: Path, many: Path, expected
     assert [doc.to_json() for doc in docs_of(place / "expected")] == [doc.to_json() for doc in nlp.pipe(texts)]
 
 
-@pytest.mark.parametrize("n_workers", [1, 2])
-def test_killed_run_goes_on(place, many, expected, tmp_path, n_workers) -> None:
-    chance = random.Random(n_workers)
-    run = command(place, [many], tmp_path / "out", "--workers", str(n_workers))
-    for n_finished in range(4):
+def test_killed_run_goes_on(place, many, expected, tmp_path) -> None:
+    chance = random.Random(0)
+    run = command(place, [many], tmp_path / "out", "--workers", "2")
+    for n_finished in range(2):
         started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         while len(list((tmp_path / "out").glob("*.spacy"))) <= n_finished and started.poll() is None:
             time.sleep(0.02)
@@ -179,14 +178,6 @@ def test_a_bad_row_is_named_by_its_line(place: Path, tmp_path: Path) -> None:
     assert aside["place"].endswith("line 5") and "line 7: ID is '3', not 2" in aside["reason"]
 
 
-def test_document_that_kills_its_worker_is_an_error(place: Path, tmp_path: Path) -> None:
-    texts = lines(tmp_path, [f"Good.{WIDE}"] * 20 + ["This is deadly."])
-    done = subprocess.run(
-        command(place, [texts], tmp_path / "out", "--workers", "2"), capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 1 and "a worker died" in done.stdout + done.stderr
-
-
 def test_damaged_file_ends_the_run_and_what_was_before_it_stays(place: Path, many: Path, tmp_path: Path) -> None:
     good = tmp_path / "good.txt"
     good.write_bytes(many.read_bytes())
@@ -246,11 +237,10 @@ def test_two_runs_do_not_write_to_one_folder(place: Path, many: Path, expected: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit of the size of files")
-@pytest.mark.parametrize("n_workers", ["1", "2"])
-def test_full_disk_is_an_error_and_loses_nothing(place, many, expected, tmp_path, n_workers) -> None:
+def test_full_disk_is_an_error_and_loses_nothing(place, many, expected, tmp_path) -> None:
     import resource
 
-    run = command(place, [many], tmp_path / "out", "--workers", n_workers)
+    run = command(place, [many], tmp_path / "out", "--workers", "2")
     limit = len(expected[MANIFEST]) // 2
     full = subprocess.run(
         run,

@@ -8,8 +8,10 @@ import pytest
 
 import spacy_ssvm
 from spacy_ssvm.kernels.machine_code import FOLDER
+from spacy_ssvm.solvers.perceptron import Perceptron
 
-from .processes import PREDICTED, PREDICTION, TRAINING, run
+from ..handmade import learnt
+from .processes import LEARNING, PREDICTED, PREDICTION, TRAINING, run
 
 ONLY_TESTED = {"loopy_marginals", "_bethe", "_softplus"}
 """Kernels that no component needs."""
@@ -80,7 +82,14 @@ def test_second_process_finds_every_kernel_of_every_solver(tmp_path):
     assert run(f"{TRAINING}{PREDICTION}", NUMBA_CACHE_DIR=str(tmp_path)).misses == 0
 
 
-def test_works_without_a_compiler():
+@pytest.mark.parametrize(
+    "code, expected",
+    [
+        (LEARNING, None),
+        pytest.param(f"{TRAINING}{PREDICTION}", PREDICTED, marks=pytest.mark.slow, id="components"),
+    ],
+)
+def test_works_without_a_compiler(code, expected):
     """Slow, correct and quiet."""
-    result = run(f"{TRAINING}{PREDICTION}", "-W", "error", NUMBA_DISABLE_JIT="1")
-    assert result.printed == PREDICTED and not result.statistics and not result.messages
+    result = run(code, "-W", "error", NUMBA_DISABLE_JIT="1")
+    assert result.printed == (expected or learnt(Perceptron())) and not result.statistics and not result.messages

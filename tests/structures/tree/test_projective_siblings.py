@@ -49,17 +49,6 @@ def test_eisner_siblings(parts, multi_root):
     check(parts, multi_root)
 
 
-@roots
-@pytest.mark.parametrize("forbidden", [0.0, 0.4])
-def test_six_tokens(forbidden, multi_root):
-    random = np.random.default_rng(6)
-    for _ in range(3):
-        scores = random.normal(size=(7, 7))
-        scores[random.random((7, 7)) < forbidden] = FORBIDDEN
-        scores[range(6), range(1, 7)] = 0.0
-        check(parts_of(scores, lambda h, s, m: random.normal()), multi_root)
-
-
 @given(st.integers(1, 5).flatmap(lambda n: arrays(np.bool_, (n + 1, n + 1))), st.booleans())
 def test_the_fewest_arcs_that_are_no_candidates(allowed, multi_root):
     parts = parts_of(np.where(allowed, 0.5, FORBIDDEN), lambda h, s, m: 0.25)

@@ -11,7 +11,7 @@ import spacy
 import srsly
 from spacy.tokens import DocBin
 
-from ..test_docs import ROOT
+from ..corpora import ROOT
 
 RECIPES = ROOT / "projects" / "recipes"
 TEXTS = ["One here. Two here.", "Three.", ""]

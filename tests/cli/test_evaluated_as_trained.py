@@ -12,11 +12,11 @@ from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import registry
-from typer.testing import CliRunner
 
-from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.init_config import config_of
 from spacy_ssvm.corpus.reader import create_corpus
+
+from .calling import refusal, said
 
 SCORES = {
     "senter": "sents_f",
@@ -101,16 +101,10 @@ def trained(config, folder):
 def evaluated(model, path, *arguments):
     """The scores by `spacy ssvm evaluate`, and what it prints, without line breaks."""
     file = model / "scores.json"
-    result = CliRunner().invoke(ssvm, ["evaluate", str(model), str(path), "--output", str(file), *arguments])
-    assert result.exit_code == 0, result.output
+    output = said("evaluate", model, path, "--output", file, *arguments)
     scores = srsly.read_json(file)
     scores.pop("speed", None)
-    return scores, plain(result.output)
-
-
-def plain(output):
-    """What a command prints, without colours and line breaks."""
-    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", output).split())
+    return scores, output
 
 
 @registry.readers("evaluated_as_trained.Shouting.v1")
@@ -171,14 +165,12 @@ def read_with(pipeline, folder, block, name="corpora.dev"):
 
 
 @pytest.mark.parametrize(
-    "suffix, settings, said",
+    "suffix, settings, shown",
     [
         (".spacy", {}, 'by "spacy-ssvm.Corpus.v1" ℹ Gold tokens: no'),
         (".spacy", {"gold_tokens": True}, ": gold_tokens = true ℹ Gold tokens: yes"),
         (".conllu", {"gold_tokens": True, "merge_subtokens": True}, "gold_tokens = true, merge_subtokens = true"),
-        (".conllu", {"gold_preproc": True}, "gold_preproc = true"),
         (".spacy", {"gold_preproc": True, "max_length": 7}, "max_length = 7"),
-        (".conllu", {"gold_tokens": True, "max_length": 8}, "max_length = 8"),
         (".conllu", {"limit": 3}, "limit = 3"),
         (
             ".spacy",
@@ -190,13 +182,13 @@ def read_with(pipeline, folder, block, name="corpora.dev"):
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
-def test_all_settings_of_the_reader_hold(pipeline, corpora, tmp_path, suffix, settings, said):
+def test_all_settings_of_the_reader_hold(pipeline, corpora, tmp_path, suffix, settings, shown):
     path = corpora / f"dev{suffix}"
     block = {"@readers": "spacy-ssvm.Corpus.v1", "path": str(path), **settings}
     model, expected = read_with(pipeline, tmp_path, block)
     found, output = evaluated(model, path)
     assert found == expected
-    assert said in output
+    assert shown in output
     if set(settings) - {"jackknife", "folds", "seed"}:
         assert found != evaluated(pipeline, path)[0]
 
@@ -262,7 +254,7 @@ def test_a_limit_holds_for_its_own_corpus(pipeline, corpora, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize(
-    "settings, arguments, said, same",
+    "settings, arguments, shown, same",
     [
         ({"gold_tokens": True}, ["--no-gold-preproc"], ["gold_tokens = false in place of true", "Gold tokens: no"], {}),
         ({"gold_preproc": True}, ["--no-gold-preproc"], ["gold_preproc = false in place of true"], {}),
@@ -276,7 +268,7 @@ def test_a_limit_holds_for_its_own_corpus(pipeline, corpora, tmp_path, monkeypat
         ),
     ],
 )
-def test_what_is_overridden_is_said(pipeline, corpora, tmp_path, settings, arguments, said, same):
+def test_what_is_overridden_is_said(pipeline, corpora, tmp_path, settings, arguments, shown, same):
     path = corpora / "dev.conllu"
     block = {"@readers": "spacy-ssvm.Corpus.v1", "path": str(path)}
     model, _ = read_with(pipeline, tmp_path, block | settings)
@@ -284,11 +276,11 @@ def test_what_is_overridden_is_said(pipeline, corpora, tmp_path, settings, argum
     (tmp_path / "same").mkdir()
     _, expected = read_with(pipeline, tmp_path / "same", block | same)
     assert found == expected
-    assert all(text in output for text in said)
+    assert all(text in output for text in shown)
 
 
 @pytest.mark.parametrize(
-    "block, arguments, said",
+    "block, arguments, complaint",
     [
         ({"@readers": "evaluated_as_trained.Shouting.v1"}, ["--column", "tag"], "no setting columns to override"),
         ({"@readers": "evaluated_as_trained.Shouting.v1"}, ["-G"], "no setting gold_preproc to override"),
@@ -296,7 +288,7 @@ def test_what_is_overridden_is_said(pipeline, corpora, tmp_path, settings, argum
         ({"@readers": "spacy-ssvm.Corpus.v1", "folds": 1}, [], "folds must be at least 2"),
     ],
 )
-def test_what_cannot_be_read_so_is_explained(pipeline, corpora, tmp_path, block, arguments, said):
+def test_what_cannot_be_read_so_is_explained(pipeline, corpora, tmp_path, block, arguments, complaint):
     nlp = spacy.load(pipeline)
     nlp.config["corpora"]["dev"] = {**block, "path": "dev.spacy"}
     nlp.to_disk(tmp_path / "model")
@@ -304,17 +296,14 @@ def test_what_cannot_be_read_so_is_explained(pipeline, corpora, tmp_path, block,
         if command[0] != "evaluate" and arguments:
             continue
         more = [] if command[0] == "evaluate" else [tmp_path / "out"]
-        call = [*command, tmp_path / "model", corpora / "dev.spacy", *more, *arguments]
-        result = CliRunner().invoke(ssvm, list(map(str, call)))
-        assert result.exit_code == 1 and said in plain(result.output), result.output
+        assert complaint in refusal(*command, tmp_path / "model", corpora / "dev.spacy", *more, *arguments)
 
 
 def test_the_report_and_the_shared_task_read_so_too(pipeline, corpora, tmp_path):
     path = corpora / "dev.conllu"
     block = {"@readers": "spacy-ssvm.Corpus.v1", "path": str(path), "gold_tokens": True, "merge_subtokens": True}
     model, expected = read_with(pipeline, tmp_path, block)
-    result = CliRunner().invoke(ssvm, ["report", str(model), str(path), str(tmp_path / "page.html")])
-    assert "gold_tokens = true, merge_subtokens = true" in plain(result.output), result.output
+    assert "gold_tokens = true, merge_subtokens = true" in said("report", model, path, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf8")
     assert all(f"{100 * expected[name]:.2f}" in page for name in ("token_acc", "tag_acc", "las"))
     pytest.importorskip("udtools.udeval", reason="the extra ud is not installed")
@@ -328,18 +317,12 @@ def test_the_report_and_the_shared_task_read_so_too(pipeline, corpora, tmp_path)
     assert raw["Words"]["f"] < 1.0 and "Gold tokens: no" in output
 
 
-def calibrated(*arguments):
-    result = CliRunner().invoke(ssvm, ["calibrate", *map(str, arguments)])
-    return result.exit_code, plain(result.output)
-
-
 def test_calibrate_leaves_out_what_it_cannot_calibrate(pipeline, corpora, tmp_path):
     """The parser is of order 3, the corpus has no entities, and the lemmatizer is always right."""
     path, out = corpora / "dev.conllu", tmp_path / "out"
     block = {"@readers": "spacy-ssvm.Corpus.v1", "path": str(path), "gold_tokens": True, "columns": ["pos"]}
     model, expected = read_with(pipeline, tmp_path, block)
-    code, output = calibrated(model, path, out)
-    assert code == 0, output
+    output = said("calibrate", model, path, out)
     assert 'gold_tokens = true, columns = ["pos"]' in output
     left_out = ["lemmatizer", "morphologizer", "ner", "parser", "senter"]
     assert output.count("5 components cannot be calibrated") == 1
@@ -362,8 +345,8 @@ def test_calibrate_measures_what_it_can(pipeline, corpora, tmp_path):
     )
     bare = re.sub(r"(\t(?:NNP|VBD|IN|RP|DT|NNS|CD|\.)\t)(?=[^\t]*\t\d+\t)", "\t_\t", path.read_text("utf8"))
     (tmp_path / "bare.conllu").write_text(bare, "utf8")
-    code, output = calibrated(model, path, tmp_path / "out", "--held-out", tmp_path / "bare.conllu")
-    assert code == 1 and not (tmp_path / "out").exists()
+    output = refusal("calibrate", model, path, tmp_path / "out", "--held-out", tmp_path / "bare.conllu")
+    assert not (tmp_path / "out").exists()
     assert "[tagger] there is nothing to measure the calibration on" in output
     assert output.count("is read as corpora.dev") == 2
 
@@ -373,14 +356,14 @@ def test_a_named_component_that_cannot_be_calibrated_is_an_error(pipeline, corpo
     model, _ = read_with(pipeline, tmp_path, block)
     for named in (["parser"], ["tagger", "ner"], ["tagger", "lemmatizer"]):
         arguments = [word for one in named for word in ("--component", one)]
-        code, output = calibrated(model, corpora / "dev.conllu", tmp_path / "out", *arguments)
-        assert code == 1 and f"[{named[-1]}] " in output and not (tmp_path / "out").exists()
+        complaint = refusal("calibrate", model, corpora / "dev.conllu", tmp_path / "out", *arguments)
+        assert f"[{named[-1]}] " in complaint and not (tmp_path / "out").exists()
 
 
 def test_a_corpus_that_cannot_be_read_is_no_fault_of_a_component(pipeline, tmp_path):
     (tmp_path / "bad.conllu").write_text("1\tonly\n", "utf8")
-    code, output = calibrated(pipeline, tmp_path / "bad.conllu", tmp_path / "out")
-    assert code == 1 and output.count("none of the sentences of") == 1
+    output = refusal("calibrate", pipeline, tmp_path / "bad.conllu", tmp_path / "out")
+    assert output.count("none of the sentences of") == 1
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,7 @@ from spacy import util
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
-from typer.testing import CliRunner
 
-from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.corpus.conllu_reader import read_blocks
 from spacy_ssvm.corpus.reader import SentenceCorpus
 from spacy_ssvm.distributed.block_worker import BlockWorker, TrainingShard
 from spacy_ssvm.distributed.corpus_shards import DOCBIN, deal, dealt_parts
@@ -29,6 +26,7 @@ from spacy_ssvm.distributed.rules.dual import DualSettings
 from spacy_ssvm.distributed.rules.mean import DescentSettings
 from spacy_ssvm.distributed.shared_blocks import Send
 
+from ..cli.calling import refusal
 from .toy import descendants
 from .toy_training import (
     CONFIGS,
@@ -55,9 +53,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refused(corpus: Path, output: Path, config: str, *options: str) -> str:
-    result = CliRunner().invoke(ssvm, arguments(corpus, output, config, *options))
-    assert result.exit_code == 1
-    return " ".join(result.output.split())
+    return refusal(*arguments(corpus, output, config, *options))
 
 
 def test_each_document_is_dealt_once(corpus: Path, tmp_path: Path) -> None:
@@ -109,17 +105,6 @@ def test_texts_of_conllu_files_stay_together(tmp_path: Path, mark: str) -> None:
     for number, part in enumerate(deal(tmp_path / "corpus", tmp_path / "dealt", 3)):
         assert read(part) == whole[number::3]
     assert [read(part) for part in limited] == [whole[0:5:2], whole[1:5:2]]
-
-
-def test_texts_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
-    path, bad = tmp_path / "train.conllu", "1\tBad\n\n"
-    path.write_text("".join([*map(SENTENCE.format, range(3)), bad, SENTENCE.format(4)]))
-    with pytest.warns(UserWarning, match=r"1 sentences of .* left out: train\.conllu, line 10: a word .* in 'Bad'"):
-        parts = deal(path, tmp_path, 2, limit=4, one_each=True)
-    assert [len(list(read_blocks(part))) for part in parts] == [2, 2]
-    path.write_text(bad)
-    with pytest.raises(ValueError, match=r"none of the sentences of .*train\.conllu can be read"):
-        deal(path, tmp_path / "none", 2)
 
 
 def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) -> None:

@@ -141,32 +141,6 @@ def test_dca_at_infinite_beta_is_mira_on_larger_problems(kind, C):
     check_mira_is_dca(problem, C, np.zeros(problem.dimension))
 
 
-@pytest.mark.parametrize("member", ALL)
-@pytest.mark.parametrize("kind", ["real values", "projective trees"])
-@pytest.mark.parametrize("a", [3.0])
-def test_scaling_of_C_beta_and_gamma(kind, member, a):
-    """L_{β/a, aγ}(aw) = a L_{β,γ}(w): (aC, β/a, aγ) is the same problem, with w' = aw and a² the objective."""
-    problem, (beta, gamma), C = problem_of(kind), ALL[member], 0.5
-    w = np.random.default_rng(0).normal(size=problem.dimension) / 4
-    value, gradient = family_of(kind, beta, gamma).primal(w, C)
-    other, of_other = family(problem, beta / a, a * gamma).primal(a * w, a * C)
-    assert other == pytest.approx(a**2 * value, rel=1e-12)
-    np.testing.assert_allclose(of_other, a * gradient, rtol=0, atol=1e-12)
-    examples = visits(problem, 2)
-    pairs = [(Dca(C=C, beta=beta, gamma=gamma), Dca(C=a * C, beta=beta / a, gamma=a * gamma))]
-    for schedule in ("bottou", "printed", "epochs"):
-        one = Sgd(C=C, beta=beta, gamma=gamma, eta0=0.25, schedule=schedule)
-        pairs.append((one, Sgd(C=a * C, beta=beta / a, gamma=a * gamma, eta0=a * 0.25, schedule=schedule)))
-    for parameters, scaled in pairs:
-        learners = start(parameters, problem, w), start(scaled, problem, a * w)
-        for learner in learners:
-            learner.visit(examples)
-        ours, theirs = (learner.prediction_weights() for learner in learners)
-        assert np.abs(ours - w).max() > 0.01
-        np.testing.assert_allclose(theirs, a * ours, rtol=0, atol=1e-9)
-        assert learners[1].progress().loss == pytest.approx(a * learners[0].progress().loss, rel=1e-9)
-
-
 SOLVERS = [
     Dca(C=0.5),
     Dca(C=0.5, beta="inf", gamma=2),

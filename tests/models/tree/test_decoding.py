@@ -20,8 +20,6 @@ from spacy_ssvm.structures.tree.parts import (
 from ...structures.tree.enumeration import is_projective, is_tree
 from .enumeration import Labelled, every, exact, examples_of, few, labelled_tree, random_sentences, tiny_trees
 
-PER_TOKEN = ("gold", "gold_labels", "head_costs", "label_costs")
-
 
 def decoded(data, weights) -> list[Labelled]:
     """By w, float64 [d], or by a `WeightVector`."""
@@ -66,27 +64,6 @@ def test_long_sentences(structure, multi_root):
         assert max(y.labels) < 4
         crossing |= not is_projective(y.heads)
     assert crossing == (structure in (SPANNING, LOOPY))
-
-
-@every
-def test_a_batch_is_its_sentences(structure):
-    data, weights = long_sentences(structure, [7, 0, 12, 1])
-    together = decoded(data, weights)
-    assert decoded(data, weights) == together, "decoding changes nothing"
-    for example, y in zip(examples_of(data), together):
-        tokens, starts = example.tokens, data.candidate_starts[example.first : example.tokens.stop + 1]
-        columns = data.columns._replace(
-            starts=np.array([0, example.n]),
-            keys=data.columns.keys[:, tokens].copy(),
-            reals=data.columns.reals[:, tokens].copy(),
-        )
-        alone = data._replace(
-            columns=columns,
-            candidate_starts=starts - starts[0],
-            candidates=data.candidates[starts[0] : starts[-1]].copy(),
-            **{name: getattr(data, name)[tokens].copy() for name in PER_TOKEN},
-        )
-        assert decoded(alone, weights) == [y]
 
 
 @pytest.mark.parametrize(

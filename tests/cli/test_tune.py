@@ -11,9 +11,7 @@ from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example, biluo_to_iob
 from spacy.util import load_config
-from typer.testing import CliRunner
 
-from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.score_counts import COUNTS, CountingScorer
 from spacy_ssvm.solvers.dcd import Cpd
 from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, grid_points
@@ -21,6 +19,7 @@ from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, b
 from ..pipeline.toy import EXAMPLES, LANG, SPANS, TAGGED, annotations, blank, tagger_examples, trained, weights
 from ..pipeline.toy import doc as doc_of
 from ..pipeline.toy import train as train_all
+from .calling import call, plain
 
 READER = {"@readers": "spacy-ssvm.Corpus.v1"}
 NOISY = [(text, " ".join(reversed(tags.split()))) for text, tags in TAGGED[:2]]
@@ -63,7 +62,7 @@ def tune(path, *arguments):
     folder = path.parent
     corpora = ["--paths.train", folder / "train.spacy", "--paths.dev", folder / "dev.spacy"]
     command = ["tune", path, folder / "best.cfg", *corpora, *arguments]
-    return CliRunner().invoke(ssvm, [str(argument) for argument in command])
+    return call(*command)
 
 
 def rows(output):
@@ -74,7 +73,7 @@ def rows(output):
 
 def complaint(result):
     assert result.exit_code == 1
-    return " ".join(result.output.split())
+    return plain(result)
 
 
 def test_the_config_that_is_saved_trains_with_the_best_values(config):
@@ -249,11 +248,11 @@ def test_what_is_noise_is_said(config):
     result = tune(path, "--grid", "C=0.5,1", "--epochs", 2)
     assert result.exit_code == 0, result.output
     assert {row[-1] for row in rows(result.output)} == {"best", "="}
-    said = " ".join(result.output.split())
+    said = plain(result)
     assert (
         f"1 of 1 other scores, marked =, are not lower by more than noise (paired bootstrap of {MIN_DOCUMENTS} " in said
     )
-    few = " ".join(tune(config("ssvm_tagger"), "--grid", "C=0.5,1", "--epochs", 1).output.split())
+    few = plain(tune(config("ssvm_tagger"), "--grid", "C=0.5,1", "--epochs", 1))
     assert "Which differences are noise is not known: that takes 20 documents" in few and "Noise" not in few
 
 

@@ -16,15 +16,14 @@ from spacy.training.converters import conllu_to_docs
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_config_from_str, load_model_from_config
-from typer.testing import CliRunner
 
 from spacy_ssvm.cli import treebank_choices
-from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.conllu_reader import MAX_SENTENCES, ConlluSentence, Word, doc_of, merged, parse, read_blocks
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.treebank import analyse_treebank, has_crossing_arcs
 from spacy_ssvm.distributed.corpus_shards import deal
 
+from ..cli.calling import call, plain, said
 from ..corpora import UD
 
 NLP = spacy.blank("xx")
@@ -161,10 +160,10 @@ def test_all_commands_name_the_same_bad_sentences(bad, said, tmp_path):
     saved(tmp_path / "en_x-ud-train.conllu", *[OTHER] * 9, *[OTHER.replace("NE", "N")] * 9, bad, OTHER)
     saved(tmp_path / "en_x-ud-dev.conllu", OTHER, bad, OTHER)
     result = init_config(tmp_path / "config.cfg", "--treebank", tmp_path)
-    output = " ".join(result.output.split())
+    output = plain(result)
     later = re.sub(r"line (\d+):", lambda line: f"line {int(line[1]) + 34}:", said)
     assert result.exit_code == 0 and "2 sentences cannot be read and are left out" in output
-    debug = " ".join(CliRunner().invoke(ssvm, ["debug-data", str(tmp_path / "config.cfg")]).output.split())
+    debug = plain(call("debug-data", tmp_path / "config.cfg"))
     assert debug.count(": sentences that the reader cannot read, and leaves out: 1") == 2
     for name, reason in (("train", later), ("dev", said)):
         (message,) = re.findall(rf"en_x-ud-{name}\.conllu, line [^;]*?, in '", output.split("conllu: ")[0] + output)[:1]
@@ -318,7 +317,7 @@ def test_crossing_arcs(heads):
 
 
 def init_config(*arguments):
-    return CliRunner().invoke(ssvm, ["init-config", *map(str, arguments)])
+    return call("init-config", *arguments)
 
 
 @pytest.fixture
@@ -373,7 +372,7 @@ def test_the_language_is_that_of_the_file(name, lang, tmp_path):
     path = saved(tmp_path / f"{name}.conllu", *[OTHER] * 3)
     result = init_config(tmp_path / "out.cfg", "-t", path)
     assert result.exit_code == 0 and load_config(tmp_path / "out.cfg")["nlp"]["lang"] == lang
-    assert ("nlp.lang is xx: spaCy has no language gl" in " ".join(result.output.split())) == name.startswith("gl")
+    assert ("nlp.lang is xx: spaCy has no language gl" in plain(result)) == name.startswith("gl")
     assert "--lang names" in result.output or lang != "xx"
 
 
@@ -381,7 +380,7 @@ def test_a_language_that_spacy_does_not_have_becomes_xx(tmp_path):
     for lang, expected in (("gl", "xx"), ("punctuation", "xx"), ("xx", "xx"), ("te", "te"), ("tel", "te")):
         result = init_config(tmp_path / "out.cfg", "-p", "tagger", "--lang", lang, "--force")
         assert result.exit_code == 0 and load_config(tmp_path / "out.cfg")["nlp"]["lang"] == expected
-        said = f"nlp.lang is xx: spaCy has no language {lang}" in " ".join(result.output.split())
+        said = f"nlp.lang is xx: spaCy has no language {lang}" in plain(result)
         assert said == (lang in ("gl", "punctuation"))
 
 
@@ -409,8 +408,7 @@ def test_tags_that_follow_from_coarse_ones_are_set(tmp_path):
         ("PUNCT", ""),
     ]
     assert nlp.meta["performance"]["tag_acc"] == nlp.meta["performance"]["pos_acc"] == 1.0
-    arguments = ["evaluate", str(tmp_path / "out" / "model-best"), str(tmp_path / "de_x-dev.conllu")]
-    assert "TAG               100.00" in CliRunner().invoke(ssvm, arguments).stdout
+    assert "TAG 100.00" in said("evaluate", tmp_path / "out" / "model-best", tmp_path / "de_x-dev.conllu")
 
 
 def test_tags_that_a_table_cannot_hold_are_learnt(tmp_path):
@@ -441,9 +439,9 @@ def test_a_treebank_without_development_file_can_be_divided(tmp_path, monkeypatc
         head = (tmp_path / f"{place}.cfg").read_text("utf8")
         split, again = (line for line in head.split("\n") if line.startswith("# python -m spacy ssvm"))
         monkeypatch.chdir(tmp_path)
-        assert CliRunner().invoke(ssvm, shlex.split(split)[5:]).exit_code == 0
+        said(*shlex.split(split)[5:])
         arguments = [f"again-{place}.cfg" if word == "CONFIG" else word for word in shlex.split(again)[5:]]
-        assert CliRunner().invoke(ssvm, arguments).exit_code == 0
+        said(*arguments)
         config = load_config(tmp_path / f"again-{place}.cfg")
         assert Path(config["paths"]["train"]).is_file() and Path(config["paths"]["dev"]).is_file()
         assert config["nlp"]["lang"] == load_config(tmp_path / f"{place}.cfg")["nlp"]["lang"]
@@ -503,7 +501,7 @@ def test_what_the_command_cannot_write_is_explained(arguments, said, tmp_path):
     saved(tmp_path / "none.conllu")
     result = init_config(tmp_path / "out.cfg", *(argument.format(tmp_path) for argument in arguments))
     assert result.exit_code == 1 and not (tmp_path / "out.cfg").exists()
-    assert said in " ".join(result.stdout.split())
+    assert said in plain(result)
 
 
 def test_a_merged_sentence_keeps_its_tree(tmp_path):

@@ -1,5 +1,7 @@
 """Commands, called as a user calls them."""
 
+import re
+
 from click.testing import Result
 from typer.testing import CliRunner
 
@@ -12,8 +14,8 @@ def call(*arguments: object) -> Result:
 
 
 def plain(result: Result) -> str:
-    """What a command has printed, in one line."""
-    return " ".join(result.output.split())
+    """What a command has printed, without colours and in one line."""
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", result.output).split())
 
 
 def said(*arguments: object) -> str:

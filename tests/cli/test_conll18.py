@@ -21,8 +21,8 @@ from .calling import refusal, said
 
 udeval = pytest.importorskip("udtools.udeval", reason="the extra ud is not installed")
 
-# Both have words of several tokens.
-QUICK = ("el_gdt", "tr_imst")
+# It has words of several tokens.
+QUICK = "el_gdt"
 DEV_SETS = [
     pytest.param(path, marks=[] if path.name.startswith(QUICK) else pytest.mark.slow)
     for path in sorted(UD.glob("*-ud-dev.conllu"))

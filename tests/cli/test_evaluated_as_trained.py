@@ -257,7 +257,6 @@ def test_a_limit_holds_for_its_own_corpus(pipeline, corpora, tmp_path, monkeypat
     "settings, arguments, shown, same",
     [
         ({"gold_tokens": True}, ["--no-gold-preproc"], ["gold_tokens = false in place of true", "Gold tokens: no"], {}),
-        ({"gold_preproc": True}, ["--no-gold-preproc"], ["gold_preproc = false in place of true"], {}),
         ({"gold_tokens": True}, ["--gold-preproc"], ["gold_preproc = true in place of "], {"gold_preproc": True}),
         ({"columns": ["pos"]}, ["--column", "tag"], ['columns = ["tag"] in place of ["pos"]'], {"columns": ["tag"]}),
         (

@@ -34,6 +34,15 @@ def epochs(learner, n, seed=0):
     return learner
 
 
+def until(learner, gap, max_epochs):
+    """The learner, once its gap is as small."""
+    for _ in range(0, max_epochs, 10):
+        certificate = epochs(learner, 10).certificate()
+        if certificate is not None and certificate.relative_gap <= gap:
+            break
+    return learner
+
+
 def planes_of(planes, example):
     """(α, Δ, indices, values) of each plane in an example's working set."""
     found, p = [], planes.head[example]

@@ -51,10 +51,10 @@ def scaled_parameters(parameters):
 @names(without=("SGD, eta0 selected", "perceptron", "L-BFGS"))
 @pytest.mark.parametrize("real", [False, True])
 def test_the_same_steps(name, real):
-    """As far as the optimum: nothing that a solver neglects is of a size of its own."""
+    """Near the optimum, too: nothing that a solver neglects is of a size of its own."""
     problem = random_problem(4, max_length=4, real=real)
-    ours = epochs(start(SOLVERS[name], problem), 150)
-    theirs = epochs(start(scaled_parameters(SOLVERS[name]), scaled(problem)), 150)
+    ours = epochs(start(SOLVERS[name], problem), 40)
+    theirs = epochs(start(scaled_parameters(SOLVERS[name]), scaled(problem)), 40)
     # The products of cuts are differences of losses, which are rounded.
     atol = 1e-6 if name == "LSE, cutting plane" else 0.0
     np.testing.assert_allclose(theirs.prediction_weights() / UNIT, ours.prediction_weights(), rtol=0, atol=atol)

@@ -168,10 +168,8 @@ def read_with(pipeline, folder, block, name="corpora.dev"):
     "suffix, settings, shown",
     [
         (".spacy", {}, 'by "spacy-ssvm.Corpus.v1" ℹ Gold tokens: no'),
-        (".spacy", {"gold_tokens": True}, ": gold_tokens = true ℹ Gold tokens: yes"),
         (".conllu", {"gold_tokens": True, "merge_subtokens": True}, "gold_tokens = true, merge_subtokens = true"),
         (".spacy", {"gold_preproc": True, "max_length": 7}, "max_length = 7"),
-        (".conllu", {"limit": 3}, "limit = 3"),
         (
             ".spacy",
             {"gold_tokens": True, "columns": ["tag"]},

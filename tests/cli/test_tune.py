@@ -373,7 +373,7 @@ def trials(result):
 def test_workers_try_each_value_in_a_run_of_its_own(config):
     path = config("ssvm_tagger")
     alone = [row for C in (0.01, 0.1, 5) for row in trials(tune(path, "--grid", f"C={C}"))]
-    for n_workers in (2, 3, 9):
+    for n_workers in (2, 9):
         assert trials(tune(path, "--grid", "C=5,0.01,0.1", "--workers", n_workers)) == alone
     C = load_config(path.parent / "best.cfg")["components"]["ssvm_tagger"]["solver"]["C"]
     assert max(alone, key=lambda row: (float(row[1]), -float(row[0])))[0] == f"{C:.4g}"

@@ -90,6 +90,7 @@ def test_a_kernel_whose_compiler_was_killed_is_compiled_by_the_next_process(bare
     assert run(TABLE, **bare, NUMBA_CACHE_DIR=str(tmp_path)).misses == alone.misses
 
 
+@pytest.mark.slow
 def test_a_kernel_from_disk_imports_nothing_of_what_it_was_compiled_from(tmp_path):
     """Here numba's `max` of an array, which imports SciPy; its errors are raised all the same."""
     (tmp_path / "largest.py").write_text(

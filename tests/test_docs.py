@@ -76,7 +76,7 @@ NOT_RUN = {
     "ray start --head": "needs a cluster",
     "ray start --address 10.0.0.1:6379": "needs a cluster",
     "cp dist/spacy_ssvm-0.1.0-py3-none-any.whl projects/recipes": "the wheel is not there",
-    "podman build --tag ssvm-worker projects/recipes": "tests/distributed/test_containerfile.py runs its steps",
+    "podman build --tag ssvm-worker projects/recipes": "tests/projects/test_containerfile.py runs its steps",
     "podman run --network host --shm-size 2g --volume /data:/data ssvm-worker --head": "needs podman",
     "podman run --network host --shm-size 2g --volume /data:/data ssvm-worker --address 10.0.0.1:6379": "needs podman",
     'python -m spacy ssvm apply output/model-best "texts/*.jsonl.gz" annotated --workers 64 --address 10.0.0.1:6379': (

@@ -110,8 +110,8 @@ class BlockWorker:
         if shard.code_path is not None:
             util.import_file("python_code", shard.code_path)
         self._shard = shard
-        self._nlp: Language = util.load_model_from_config(shard.config, auto_fill=True)
-        _initialize_vocab(self._nlp)
+        self.nlp: Language = util.load_model_from_config(shard.config, auto_fill=True)
+        _initialize_vocab(self.nlp)
         self._ends: list[int] = []
         """How many examples there are up to the end of each part."""
         self._encoded: dict[str, _Encoded] = {}
@@ -123,13 +123,13 @@ class BlockWorker:
 
     def _examples(self) -> Iterator[Example]:
         """The examples of the shard, the same in each pass."""
-        seed = self._nlp.config.interpolate()["training"]["seed"] or 0
+        seed = self.nlp.config.interpolate()["training"]["seed"] or 0
         self._ends = []
         n_examples = 0
         for number, reader in enumerate(self._shard.parts, self._shard.first_part):
             # An augmenter may draw random numbers, which are not to be those of the other parts.
             util.fix_random_seed(seed + number)
-            for example in registry.resolve({"corpus": reader})["corpus"](self._nlp):
+            for example in registry.resolve({"corpus": reader})["corpus"](self.nlp):
                 yield example
                 n_examples += 1
             self._ends.append(n_examples)
@@ -137,7 +137,7 @@ class BlockWorker:
     def _names(self, numbers: list[int]) -> list[str]:
         """The names of the examples with these numbers."""
         wanted = set(numbers)
-        with self._nlp.memory_zone():
+        with self.nlp.memory_zone():
             examples = enumerate(self._examples())
             return [name_of(number, example.predicted) for number, example in examples if number in wanted]
 
@@ -146,7 +146,7 @@ class BlockWorker:
         trained, unreadable = self._pipe(component).trained, Unreadable(component)
         codec, n_examples = trained.codec, 0
         survey = codec.survey([], [])
-        with self._nlp.memory_zone():
+        with self.nlp.memory_zone():
             for part in in_parts(self._examples()):
                 survey.add(read_examples(part, codec, trained.structured, unreadable).survey(codec))
                 n_examples += len(part)
@@ -182,13 +182,13 @@ class BlockWorker:
         """
         pipe, unreadable = self._pipe(component), Unreadable(component)
         trained = pipe.trained
-        load_resources(trained, self._nlp)
+        load_resources(trained, self.nlp)
         codec = trained.codec.restored(trained.codec.saved._replace(notes=setup.notes))
         trained = trained.with_codec(codec)
         trained = trained.with_labels([label for label in setup.labels if label not in codec.labels])
         codec, learnt, batches = trained.codec, list[int](), list[Batch]()
         n_examples, gaps = 0, codec.gaps({}, {})
-        with self._nlp.memory_zone():
+        with self.nlp.memory_zone():
             for part in in_parts(self._examples()):
                 read = read_examples(part, codec, trained.structured, unreadable)
                 encoded = encode(read.annotated(), trained.structured, unreadable, BATCH)
@@ -344,7 +344,7 @@ class BlockWorker:
         return f"{component}-{self._shard.number}.state"
 
     def _pipe(self, component: str) -> SsvmPipe:
-        pipe = self._nlp.get_pipe(component)
+        pipe = self.nlp.get_pipe(component)
         assert isinstance(pipe, SsvmPipe)
         return pipe
 

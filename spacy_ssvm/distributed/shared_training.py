@@ -52,7 +52,7 @@ class SharedTraining:
         self.rule = rule
         self.blocks = blocks
         self._save = save
-        self._max_epochs = max_epochs
+        self.max_epochs = max_epochs
         self.together: Sequence[SharedTraining] = [self]
         """The trainings of all components: workers begin the first epochs of all of them when one is updated."""
 
@@ -112,7 +112,7 @@ class SharedTraining:
 
     def begin(self) -> None:
         """Let workers begin the next epoch, if there is one that they have not begun."""
-        if not self.finished and self.epochs < self._max_epochs:
+        if not self.finished and self.epochs < self.max_epochs:
             self.rule.begin(self.epochs)
 
     def _is_done(self, figures: Figures) -> bool:

@@ -13,13 +13,13 @@ import srsly
 import typer
 from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
-from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.registry import ssvm_solvers
 
 from ..kernels.processes import PREDICTION, TRAINING, run
+from .calling import call, refusal, said
 
 TEXTS = [
     ("the old dog sees a cat", "D A N V D N"),
@@ -34,10 +34,13 @@ def test_the_commands_of_spacy_wait_for_none_of_ours():
     code = (
         "import sys, spacy.cli, spacy_ssvm.cli.app as app; from typer.testing import CliRunner; "
         "said = CliRunner().invoke(app.ssvm, ['trian']).output; "
-        "print('train' in said, sorted(name for name in sys.modules if name.startswith('spacy_ssvm.')))"
+        "print('train' in said, sorted(name for name in sys.modules if name.startswith('spacy_ssvm.'))); "
+        "sys.argv = ['spacy', 'ssvm', '--help']; spacy.cli.setup_cli()"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "True ['spacy_ssvm.cli', 'spacy_ssvm.cli.app']"
+    first, _, help_of_the_group = result.stdout.partition("\n")
+    assert first == "True ['spacy_ssvm.cli', 'spacy_ssvm.cli.app']"
+    assert all(command in help_of_the_group for command in typer.main.get_command(ssvm).commands)
 
 
 def test_each_command_is_the_function_of_its_module():
@@ -103,37 +106,25 @@ def pipeline(tmp_path_factory, corpus):
     return path
 
 
-def call(*arguments):
-    return CliRunner().invoke(ssvm, [str(argument) for argument in arguments])
-
-
 def scores(tmp_path, *arguments):
-    result = call("evaluate", *arguments, "--output", tmp_path / "scores.json")
-    assert result.exit_code == 0, result.output
-    return srsly.read_json(tmp_path / "scores.json"), result.output
+    output = said("evaluate", *arguments, "--output", tmp_path / "scores.json")
+    return srsly.read_json(tmp_path / "scores.json"), output
 
 
 @pytest.mark.parametrize("command", ["debug-data", "tune", "train"])
-@pytest.mark.parametrize(
-    "pasted, said",
-    [
-        ("[training]\nmax_epochs = 3\n", "[training] is given a second time"),
-        (
-            "[initialize.components.tagger]\nx = 1\nx = 2\n",
-            "x of [initialize.components.tagger] is given a second time",
-        ),
-    ],
-)
-def test_what_is_pasted_twice_into_a_config_is_named_with_its_line(command, pasted, said, tmp_path):
+def test_what_is_pasted_twice_into_a_config_is_named_with_its_line(command, tmp_path):
     path = tmp_path / "config.cfg"
     assert call("init-config", path, "--pipeline", "tagger").exit_code == 0
-    text = f"{path.read_text()}\n\n{pasted}"
-    path.write_text(text)
+    text = path.read_text()
     output = {"debug-data": [], "tune": [tmp_path / "out.cfg"], "train": ["--output", tmp_path]}[command]
-    result = call(command, path, *output, "--paths.train", "x", "--paths.dev", "x")
-    line = len(text.splitlines()) - (0 if "x = 2" in pasted else 1)
-    assert result.exit_code == 1
-    assert f"config.cfg, line {line}: {said}".replace(" ", "") in "".join(result.output.split())
+    for pasted, behind, message in (
+        ("[training]\nmax_epochs = 3\n", 1, "[training] is given a second time"),
+        ("[initialize.components.x]\ny = 1\ny = 2\n", 0, "y of [initialize.components.x] is given a second time"),
+    ):
+        path.write_text(f"{text}\n\n{pasted}")
+        line = len(path.read_text().splitlines()) - behind
+        complaint = refusal(command, path, *output, "--paths.train", "x", "--paths.dev", "x")
+        assert f"config.cfg, line {line}: {message}" in complaint
 
 
 def test_given_columns_reach_the_components(pipeline, corpus, tmp_path):
@@ -148,41 +139,18 @@ def test_spans_are_scored_under_any_key(pipeline, corpus, tmp_path):
     overrides = {"components.ssvm_ner.spans_key": "possible_ones", "components.ssvm_ner.threshold": 0.0}
     spacy.load(pipeline / "with_corpus", config=overrides).to_disk(tmp_path / "model")
     found, output = scores(tmp_path, tmp_path / "model", corpus)
-    assert f"SPANS possible_ones R   {100 * found['spans_possible_ones_r']:.2f}" in output
+    assert f"SPANS possible_ones R {100 * found['spans_possible_ones_r']:.2f}" in output
     assert "SPANS possible_ones (per type)" in output
     report = tmp_path / "page.html"
     assert call("report", tmp_path / "model", corpus, report).exit_code == 0
     assert "SPANS possible_ones R" in report.read_text("utf8") and "doc.spans[" in report.read_text("utf8")
 
 
-def test_reader_is_set_up_as_in_the_pipelines_own_config(pipeline, corpus, tmp_path):
-    """Variables in that config included, as `spacy train` keeps them."""
-    found, _ = scores(tmp_path, pipeline / "with_corpus", corpus)
-    assert found["ents_f"] == 1.0
-
-
-def test_scores_are_spacys(pipeline, corpus, tmp_path):
-    found, _ = scores(tmp_path, pipeline / "plain", corpus, "-k", "tag", "--gold-preproc")
-    nlp = spacy.load(pipeline / "plain")
-    expected = nlp.evaluate(list(create_corpus(corpus, columns=["tag"], gold_preproc=True)(nlp)))
-    del found["speed"], expected["speed"]
-    assert found == expected
-
-
-def test_spacys_own_evaluation_sees_no_columns(pipeline, corpus, tmp_path):
-    """What this command is there for."""
-    from spacy.cli.evaluate import evaluate
-
-    without, _ = scores(tmp_path, pipeline / "plain", corpus)
-    assert evaluate(str(pipeline / "plain"), corpus)["ents_f"] == pytest.approx(without["ents_f"])
-
-
 def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
     nothing = tmp_path / "none.spacy"
     assert call("evaluate", pipeline / "plain", nothing).exit_code == 2
     DocBin(docs=[]).to_disk(nothing)
-    empty = call("evaluate", pipeline / "plain", nothing)
-    assert empty.exit_code == 1 and "No documents" in empty.output
+    assert "No documents" in refusal("evaluate", pipeline / "plain", nothing)
     (tmp_path / "words.tsv").write_text("Dogs\tN\n")
     (tmp_path / "words.spacy").write_text("Dogs\tN\n")
     DocBin(docs=docs(spacy.blank("en").vocab, TEXTS)).to_disk(tmp_path / "good.spacy")
@@ -197,26 +165,17 @@ def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
         ([tmp_path / "none", corpus], "cannot be loaded"),
         ([tmp_path / "damaged", corpus], "cannot be loaded"),
     ):
-        result = call("evaluate", *arguments)
-        assert result.exit_code == 1 and isinstance(result.exception, SystemExit), result.exception
-        assert message in " ".join(result.output.split())
-
-
-def test_scores_that_cannot_be_saved_are_explained(pipeline, corpus, tmp_path):
-    result = call("evaluate", pipeline / "plain", corpus, "--output", tmp_path)
-    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
-    assert "The scores cannot be saved" in result.output and "NER F" in result.output
+        assert message in refusal("evaluate", *arguments)
+    unsaved = refusal("evaluate", pipeline / "plain", corpus, "--output", tmp_path)
+    assert "The scores cannot be saved" in unsaved and "NER F" in unsaved
 
 
 def test_compress_writes_a_smaller_pipeline_that_works_alike(pipeline, corpus, tmp_path):
     before, _ = scores(tmp_path, pipeline / "with_corpus", corpus)
-    result = call(
-        "compress", pipeline / "with_corpus", tmp_path / "small", "--weight-dtype", "float16", "--keep-fraction", 0.9
-    )
-    assert result.exit_code == 0, result.output
+    settings = "--weight-dtype", "float16", "--keep-fraction", 0.9
+    assert "ssvm_ner" in said("compress", pipeline / "with_corpus", tmp_path / "small", *settings)
     files = [folder / "ssvm_ner" / "model" for folder in (pipeline / "with_corpus", tmp_path / "small")]
     assert files[1].stat().st_size < files[0].stat().st_size
-    assert "ssvm_ner" in result.output
     after, _ = scores(tmp_path, tmp_path / "small", corpus)
     assert after["ents_f"] == before["ents_f"] == 1.0
     settings = spacy.load(tmp_path / "small").get_pipe_config("ssvm_ner")
@@ -228,11 +187,11 @@ def test_what_cannot_be_compressed_is_explained(pipeline, tmp_path):
     assert "keep_fraction must be above 0" in call("compress", plain, tmp_path / "out", "--keep-fraction", 0).output
     assert "weight_dtype must be one of" in call("compress", plain, tmp_path / "out", "--weight-dtype", "int4").output
     assert call("compress", plain, tmp_path / "out").exit_code == 0
-    again = call("compress", tmp_path / "out", tmp_path / "again")
-    assert again.exit_code == 1 and "compressed already" in again.output
+    assert "compressed already" in refusal("compress", tmp_path / "out", tmp_path / "again")
     spacy.blank("en").to_disk(tmp_path / "blank")
-    nothing = call("compress", tmp_path / "blank", tmp_path / "again")
-    assert nothing.exit_code == 1 and "no component" in nothing.output
+    (tmp_path / "file").write_text("")
+    assert "file" in refusal("compress", plain, tmp_path / "file" / "out")
+    assert "no component" in refusal("compress", tmp_path / "blank", tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
 
@@ -240,15 +199,12 @@ def test_compressing_a_calibrated_pipeline_says_what_is_lost(pipeline, mistaken,
     assert call("calibrate", pipeline / "with_corpus", mistaken, tmp_path / "calibrated").exit_code == 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = call("compress", tmp_path / "calibrated", tmp_path / "small")
-    assert result.exit_code == 0, result.output
-    said = " ".join(result.output.split())
-    assert f"ssvm_ner is calibrated, which compressed weights make void: calibrate {tmp_path / 'small'} again" in said
+        output = said("compress", tmp_path / "calibrated", tmp_path / "small")
+    assert f"ssvm_ner is calibrated, which compressed weights make void: calibrate {tmp_path / 'small'} again" in output
     assert not [str(warning.message) for warning in caught if "calibrat" in str(warning.message)]
     assert not spacy.load(tmp_path / "small").get_pipe("ssvm_ner").has_probabilities
     assert spacy.load(tmp_path / "calibrated").get_pipe("ssvm_ner").has_probabilities
-    unchanged = call("compress", tmp_path / "calibrated", tmp_path / "same", "--weight-dtype", "float32")
-    assert unchanged.exit_code == 0 and "void" not in unchanged.output
+    assert "void" not in said("compress", tmp_path / "calibrated", tmp_path / "same", "--weight-dtype", "float32")
     assert spacy.load(tmp_path / "same").get_pipe("ssvm_ner").has_probabilities
     assert call("calibrate", tmp_path / "small", mistaken, tmp_path / "again").exit_code == 0
     assert spacy.load(tmp_path / "again").get_pipe("ssvm_ner").has_probabilities
@@ -261,8 +217,7 @@ def test_a_pipeline_is_not_saved_over_itself(pipeline, mistaken, tmp_path, monke
     (tmp_path / "link").symlink_to(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     for arguments in (["compress", "model", tmp_path / "link"], ["calibrate", tmp_path / "model", mistaken, "model/"]):
-        result = call(*arguments)
-        assert result.exit_code == 1 and "itself: name another folder" in " ".join(result.output.split())
+        assert "itself: name another folder" in refusal(*arguments)
     assert (tmp_path / "model" / "ssvm_ner" / "model").read_bytes() == before
     assert not spacy.load(tmp_path / "model").get_pipe("ssvm_ner").has_probabilities
 
@@ -282,43 +237,15 @@ def test_compress_takes_code_and_disabled_components(tmp_path):
     nlp.disable_pipe("ssvm_ner")
     nlp.to_disk(tmp_path / "model")
     Token.remove_extension("n_of_test")
-    result = call("compress", tmp_path / "model", tmp_path / "small", "--code", tmp_path / "code.py")
-    assert result.exit_code == 0 and Token.has_extension("n_of_test"), result.output
+    said("compress", tmp_path / "model", tmp_path / "small", "--code", tmp_path / "code.py")
+    assert Token.has_extension("n_of_test")
     files = [tmp_path / folder / "ssvm_ner" / "model" for folder in ("model", "small")]
     assert files[0].read_bytes() != files[1].read_bytes()
     Token.remove_extension("n_of_test")
 
 
-def test_a_folder_that_cannot_be_written_is_explained(pipeline, tmp_path):
-    (tmp_path / "file").write_text("")
-    result = call("compress", pipeline / "plain", tmp_path / "file" / "out")
-    assert result.exit_code == 1 and "file" in result.output and isinstance(result.exception, SystemExit)
-
-
-def test_all_commands_extend_spacys():
-    result = subprocess.run(
-        [sys.executable, "-m", "spacy", "ssvm", "--help"], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    commands = [
-        "apply",
-        "calibrate",
-        "cluster",
-        "compress",
-        "debug-data",
-        "evaluate",
-        "init-config",
-        "report",
-        "suggest",
-        "tune",
-        "warmup",
-    ]
-    assert all(command in result.stdout for command in commands)
-
-
 def test_warmup_refuses_an_unknown_solver():
-    result = call("warmup", "--solver", "dcd,nonsense")
-    assert result.exit_code == 1 and "there is no solver nonsense" in " ".join(result.output.split())
+    assert "there is no solver nonsense" in refusal("warmup", "--solver", "dcd,nonsense")
 
 
 def test_warmup_leaves_out_solvers_whose_package_is_not_installed(monkeypatch):
@@ -343,20 +270,6 @@ def test_warmup_compiles_less_for_one_solver(tmp_path, monkeypatch):
     assert run(f"{TRAINING}{PREDICTION}", NUMBA_CACHE_DIR=str(tmp_path)).misses == 0
 
 
-@pytest.mark.slow
-def test_warmup_compiles_everything_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    outputs = []
-    for _ in range(2):
-        result = subprocess.run(
-            [sys.executable, "-m", "spacy", "ssvm", "warmup"], capture_output=True, text=True, check=False
-        )
-        assert result.returncode == 0, result.stderr
-        outputs.append(result.stdout)
-    stored = len(list(tmp_path.glob("*/*.nbc")))
-    assert f"Compiled {stored:,} kernels" in outputs[0] and "No kernel was left to compile" in outputs[1]
-
-
 @pytest.fixture(scope="module")
 def mistaken(tmp_path_factory):
     """What the pipeline of the fixture above is wrong about in part."""
@@ -372,18 +285,13 @@ def mistaken(tmp_path_factory):
 def test_calibrate_saves_a_pipeline_with_probabilities(pipeline, mistaken, corpus, tmp_path):
     before = spacy.load(pipeline / "with_corpus")
     arguments = pipeline / "with_corpus", mistaken, tmp_path / "out"
-    result = call(
-        "calibrate", *arguments, "--component", "ssvm_ner", "--diagram", tmp_path / "plots" / "reliability.svg"
-    )
-    assert result.exit_code == 0, result.output
-    assert "Fitted to 4 sequences" in result.output and "ECE" in result.output and "0.9 to 1.0" in result.output
-    output = " ".join(result.output.split())
+    options = "--component", "ssvm_ner", "--diagram", tmp_path / "plots" / "reliability.svg"
+    output = said("calibrate", *arguments, *options)
+    assert "Fitted to 4 sequences" in output and "ECE" in output and "0.9 to 1.0" in output
     assert "Before calibration the scores were margins" in output
     assert "Probability Items before Mean before Right before Items after Mean after Right after" in output
     assert "</svg>" in (tmp_path / "plots" / "reliability.svg").read_text()
-    wrong = call("calibrate", *arguments, "--diagram", tmp_path / "plot.nonsense")
-    assert wrong.exit_code == 1 and "nonsense" in wrong.output
-    assert spacy.load(tmp_path / "out").get_pipe("ssvm_ner").has_probabilities
+    assert "nonsense" in refusal("calibrate", *arguments, "--diagram", tmp_path / "plot.nonsense")
     nlp = spacy.load(tmp_path / "out")
     pipe = nlp.get_pipe("ssvm_ner")
     assert pipe.has_probabilities and not before.get_pipe("ssvm_ner").has_probabilities
@@ -407,11 +315,10 @@ def test_what_cannot_be_calibrated_is_explained(pipeline, mistaken, corpus, tmp_
         ([plain, mistaken, out, "--held-out", nothing], "there is nothing to measure the calibration on"),
         ([tmp_path / "blank", mistaken, out], "has no component of spacy-ssvm"),
     ):
-        result = call("calibrate", *arguments)
-        assert result.exit_code == 1 and message in " ".join(result.output.split()), result.output
+        assert message in refusal("calibrate", *arguments)
     assert not out.exists()
-    result = call("calibrate", plain, mistaken, out, "--diagram", tmp_path / "plot.svg")
-    assert result.exit_code == 1 and "needs matplotlib: pip install matplotlib" in " ".join(result.output.split())
+    without_it = refusal("calibrate", plain, mistaken, out, "--diagram", tmp_path / "plot.svg")
+    assert "needs matplotlib: pip install matplotlib" in without_it
     assert spacy.load(out).get_pipe("ssvm_ner").has_probabilities
 
 
@@ -470,10 +377,9 @@ def test_suggestions_of_each_kind_of_file(reader_of_words, tmp_path):
         file.write(b'{"text": "half \\ud800"}\n["a"]\n\xff\n')
     with pytest.warns(UserWarning, match=r"3 lines of .* left out: texts.jsonl, line 5: .*line 6: .*line 7: "):
         assert len(suggested(reader_of_words, tmp_path / "texts.jsonl", *of_tagger)) == 4
-    result = call(
-        "suggest", reader_of_words, tmp_path / "texts.txt", *of_tagger, "-k", 1, "-o", tmp_path / "new" / "out.jsonl"
-    )
-    assert result.exit_code == 0 and "Saved 1 suggestions out of 4 texts" in " ".join(result.output.split())
+    options = *of_tagger, "-k", 1, "-o", tmp_path / "new" / "out.jsonl"
+    saved = said("suggest", reader_of_words, tmp_path / "texts.txt", *options)
+    assert "Saved 1 suggestions out of 4 texts" in saved
     (first,) = srsly.read_jsonl(tmp_path / "new" / "out.jsonl")
     assert first["text"] == UNSEEN[1]
     assert suggested(reader_of_words, tmp_path / "new" / "out.jsonl", *of_tagger)[0] == {**first, "line": 1}
@@ -494,22 +400,18 @@ def test_suggestions_are_made_after_the_components_before(pipeline, reader_of_wo
 
 
 def test_what_cannot_be_suggested_is_explained(pipeline, reader_of_words, tmp_path):
-    files = {"empty.txt": b"\n \n", "latin.txt": "é".encode("latin-1"), "bad.jsonl": b'\n{"text"\n'}
-    files |= {"rows.conllu": b"1\tOslo\n", "array.json": b'[{"text": "a"}]', "array.jsonl": b'[{"text": "a"}]'}
-    files |= {"other.jsonl": b'{"body": "a"}\n', "list.jsonl": b'["a"]\n', "bad.spacy": b"text"}
+    files = {"empty.txt": b"\n \n", "bad.jsonl": b'\n{"text"\n', "list.jsonl": b'["a"]\n', "bad.spacy": b"text"}
+    files |= {"rows.conllu": b"1\tOslo\n", "array.jsonl": b'[{"text": "a"}]'}
     for name, contents in files.items():
         (tmp_path / name).write_bytes(contents)
     spacy.blank("en").to_disk(tmp_path / "blank")
     plain = pipeline / "plain"
     for arguments, message in (
         ([plain, tmp_path / "empty.txt"], "No texts in"),
-        ([plain, tmp_path / "latin.txt"], "is not text in UTF-8"),
         ([plain, tmp_path / "bad.jsonl"], "line 2: this is not JSON"),
-        ([plain, tmp_path / "other.jsonl"], 'line 1: a line must be an object with a string "text"'),
         ([plain, tmp_path / "list.jsonl"], 'line 1: a line must be an object with a string "text"'),
         ([plain, tmp_path / "bad.spacy"], "is not a corpus in .spacy format"),
         ([plain, tmp_path / "rows.conllu"], "the name of a file of text has to end in .txt"),
-        ([plain, tmp_path / "array.json"], "the name of a file of text has to end in .txt"),
         ([plain, tmp_path / "array.jsonl"], 'line 1: a line must be an object with a string "text"'),
         (
             [plain, tmp_path / "empty.txt", "--component", "parser"],
@@ -518,6 +420,4 @@ def test_what_cannot_be_suggested_is_explained(pipeline, reader_of_words, tmp_pa
         ([reader_of_words, tmp_path / "empty.txt"], "name one by --component ssvm_tagger or ssvm_ner"),
         ([tmp_path / "blank", tmp_path / "empty.txt"], "has no component of spacy-ssvm"),
     ):
-        result = call("suggest", *arguments)
-        assert result.exit_code == 1 and message in " ".join(result.output.split()), result.output
-        assert isinstance(result.exception, SystemExit)
+        assert message in refusal("suggest", *arguments)

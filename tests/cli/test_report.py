@@ -1,6 +1,7 @@
 """`spacy ssvm report`: the page, and the mistakes that it is about."""
 
 import re
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -8,13 +9,12 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example, biluo_to_iob
-from typer.testing import CliRunner
 
-from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.cli.page import Page
 from spacy_ssvm.inspect.parts import Mistake
 
 from ..pipeline.toy import EXAMPLES, LANG, blank, doc, parse, tagged, trained, tree_of
+from .calling import call, refusal, said
 
 VOID = ("meta",)
 
@@ -41,13 +41,10 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
-def call(*arguments):
-    return CliRunner().invoke(ssvm, ["report", *map(str, arguments)])
-
-
-def complaint(result):
-    assert result.exit_code == 1
-    return " ".join(result.output.split())
+def report(folder, *arguments):
+    """The page that the command writes."""
+    said("report", *arguments[:2], folder / "page.html", *arguments[2:])
+    return (folder / "page.html").read_text("utf8")
 
 
 @pytest.fixture(scope="module")
@@ -67,45 +64,39 @@ def saved(tmp_path_factory):
 
 @pytest.mark.parametrize("factory", EXAMPLES)
 def test_of_every_component_there_is_a_page(factory, saved, tmp_path):
-    result = call(saved / factory, saved / f"{factory}.spacy", tmp_path / "page.html")
-    assert result.exit_code == 0, result.output
-    page = (tmp_path / "page.html").read_text("utf8")
+    page = report(tmp_path, saved / factory, saved / f"{factory}.spacy")
     assert not Tags(page).outside
     assert "100.00" in page and "None." in page and "DCD" in page.upper()
 
 
 def test_what_is_wrong_is_explained(saved, tmp_path):
-    assert call(saved / "ssvm_tagger", saved / "wrong.spacy", tmp_path / "page.html").exit_code == 0
-    page = (tmp_path / "page.html").read_text("utf8")
+    page = report(tmp_path, saved / "ssvm_tagger", saved / "wrong.spacy")
     assert not Tags(page).outside
     assert "<td>X</td>" in page and "3 in all. The most frequent confusions:" in page and "40.00" in page
     assert "Click a sentence" in page and "Percentages are of all weights" in page
     assert page.count("<mark>") == 3 and "<mark>&lt;cats&gt;</mark>" in page and "<mark>ham</mark>" not in page
     assert "Dogs: NOUN predicted, X in the gold annotation" in page and re.search(r"Dogs → NOUN, \S+ ahead of", page)
     assert "ham → NOUN" not in page and "unknown label" in page
-    assert call(saved / "ssvm_tagger", saved / "wrong.spacy", tmp_path / "page.html", "--worst", 0).exit_code == 0
-    assert "<details>" not in (tmp_path / "page.html").read_text("utf8")
+    assert "<details>" not in report(tmp_path, saved / "ssvm_tagger", saved / "wrong.spacy", "--worst", 0)
 
 
 @pytest.mark.parametrize(
-    ("starts", "said"),
+    ("starts", "counted"),
     [((0,), "2 sentences, 8 tokens;"), ((0, 2), "2 documents, 4 sentences, 8 tokens;"), ((), "2 documents, 8 tokens;")],
 )
-def test_documents_and_sentences_are_told_apart(saved, tmp_path, starts, said):
+def test_documents_and_sentences_are_told_apart(saved, tmp_path, starts, counted):
     vocab, words = spacy.blank(LANG).vocab, ["Dogs", "eat", "cats", "eat"]
     sent_starts = [n in starts for n in range(4)] if starts else None
     docs = [Doc(vocab, words=words, tags=["NOUN", "VERB"] * 2, sent_starts=sent_starts) for _ in range(2)]
     DocBin(docs=docs).to_disk(tmp_path / "corpus.spacy")
-    assert call(saved / "ssvm_tagger", tmp_path / "corpus.spacy", tmp_path / "page.html").exit_code == 0
-    assert said in (tmp_path / "page.html").read_text("utf8")
+    assert counted in report(tmp_path, saved / "ssvm_tagger", tmp_path / "corpus.spacy")
 
 
 def test_what_is_decoded_approximately_has_no_explanation(tmp_path):
     nlp = trained("ssvm_parser", model=tree_of("nonprojective", 2))
     nlp.to_disk(tmp_path / "model")
     DocBin(docs=[parse(nlp, "The cat sleeps", "amod:2 nsubj:3 ROOT:3")]).to_disk(tmp_path / "wrong.spacy")
-    assert call(tmp_path / "model", tmp_path / "wrong.spacy", tmp_path / "page.html").exit_code == 0
-    page = (tmp_path / "page.html").read_text("utf8")
+    page = report(tmp_path, tmp_path / "model", tmp_path / "wrong.spacy")
     assert "The: det predicted, amod in the gold annotation" in page and "decoded approximately" in page
 
 
@@ -115,26 +106,22 @@ def test_the_learning_curve_is_that_of_the_log(saved, tmp_path):
     certified = {"ssvm_tagger": {"primal": 4.0, "dual": 3.9}}
     later = {**row, "figures": {"ssvm_tagger": {**figures, "epoch": 2, "dual": None}}}
     srsly.write_jsonl(tmp_path / "log.jsonl", [row, {**row, "certificates": certified}, later])
-    arguments = saved / "ssvm_tagger", saved / "wrong.spacy", tmp_path / "page.html", "--log"
-    assert call(*arguments, tmp_path / "log.jsonl").exit_code == 0
-    page = (tmp_path / "page.html").read_text("utf8")
+    page = report(tmp_path, saved / "ssvm_tagger", saved / "wrong.spacy", "--log", tmp_path / "log.jsonl")
     assert "2.50e-01 ~" in page and "2.50e-02</td>" in page and ">-</td>" in page and "50.00" in page
     assert page.count("<svg") == 1
-    srsly.write_jsonl(tmp_path / "log.jsonl", [{"epoch": 0}])
-    assert "no output_file of the logger" in complaint(call(*arguments, tmp_path / "log.jsonl"))
-    srsly.write_jsonl(tmp_path / "log.jsonl", [])
-    assert "no output_file of the logger" in complaint(call(*arguments, tmp_path / "log.jsonl"))
-    (tmp_path / "log.jsonl").write_text("E  #  SCORE")
-    assert "no output_file of the logger" in complaint(call(*arguments, tmp_path / "log.jsonl"))
+    for text in ('{"epoch": 0}', "", "E  #  SCORE"):
+        (tmp_path / "log.jsonl").write_text(text)
+        arguments = saved / "ssvm_tagger", saved / "wrong.spacy", tmp_path / "page.html", "--log"
+        assert "no output_file of the logger" in refusal("report", *arguments, tmp_path / "log.jsonl")
 
 
 def test_calls_that_make_no_sense_are_explained(saved, tmp_path):
     DocBin(docs=[]).to_disk(tmp_path / "none.spacy")
     page = tmp_path / "page.html"
-    assert "No documents" in complaint(call(saved / "ssvm_tagger", tmp_path / "none.spacy", page))
+    assert "No documents" in refusal("report", saved / "ssvm_tagger", tmp_path / "none.spacy", page)
     spacy.blank(LANG).to_disk(tmp_path / "blank")
-    assert "no component" in complaint(call(tmp_path / "blank", saved / "wrong.spacy", page))
-    assert call(saved / "ssvm_tagger", tmp_path / "missing.spacy", page).exit_code == 2
+    assert "no component" in refusal("report", tmp_path / "blank", saved / "wrong.spacy", page)
+    assert call("report", saved / "ssvm_tagger", tmp_path / "missing.spacy", page).exit_code == 2
     assert not page.exists()
 
 
@@ -186,12 +173,8 @@ def test_mistakes_of_tags():
 
 
 def test_a_page_without_matplotlib(monkeypatch):
-    import importlib
-
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
     page = Page("a < b")
     page.plot(lambda figure: None)
     assert "matplotlib is not installed" in page.html() and "a &lt; b" in page.html()

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner
 
-from spacy_ssvm.cli.app import ssvm
 from spacy_ssvm.corpus.division import divide
 from spacy_ssvm.corpus.reader import create_corpus
+
+from .calling import refusal, said
 
 
 def sentence(number, n_words=1, mark=""):
@@ -24,10 +24,6 @@ def written(path, *texts):
     return path
 
 
-def split(*arguments):
-    return CliRunner().invoke(ssvm, ["split", *map(str, arguments)])
-
-
 def parts_of(tmp_path, corpus, *arguments):
     """The bytes of both parts, and what is printed."""
     suffix = (
@@ -36,9 +32,8 @@ def parts_of(tmp_path, corpus, *arguments):
     train, dev = tmp_path / "parts" / f"train{suffix}", tmp_path / "parts" / f"dev{suffix}"
     for path in (train, dev):
         path.unlink(missing_ok=True)
-    result = split(corpus, train, dev, *arguments)
-    assert result.exit_code == 0, result.output
-    return train.read_bytes(), dev.read_bytes(), " ".join(result.output.split())
+    output = said("split", corpus, train, dev, *arguments)
+    return train.read_bytes(), dev.read_bytes(), output
 
 
 def blocks(content):
@@ -191,7 +186,7 @@ def test_what_cannot_be_divided_is_explained(tmp_path):
     DocBin(attrs=["TAG"], docs=[Doc(vocab, words=["x"])]).to_disk(tmp_path / "others" / "b.spacy")
     written(tmp_path / "broken.spacy", "no")
     written(tmp_path / "words.txt", "no")
-    for arguments, said in (
+    for arguments, complaint in (
         ([good, train, train], "is to be both parts"),
         ([good, tmp_path / "train.spacy", dev], "has to end in .conllu"),
         ([good, good, dev], "good.conllu exists"),
@@ -204,6 +199,4 @@ def test_what_cannot_be_divided_is_explained(tmp_path):
         ([tmp_path / "broken.spacy", tmp_path / "t.spacy", tmp_path / "d.spacy"], "broken.spacy is not a corpus"),
     ):
         before = sorted(tmp_path.rglob("*"))
-        result = split(*arguments)
-        assert result.exit_code == 1 and said in " ".join(result.output.split()), result.output
-        assert sorted(tmp_path.rglob("*")) == before and isinstance(result.exception, SystemExit)
+        assert complaint in refusal("split", *arguments) and sorted(tmp_path.rglob("*")) == before

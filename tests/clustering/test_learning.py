@@ -74,11 +74,6 @@ def test_any_text_has_classes(method, sentences, n_classes, min_count):
 
 
 @every_method
-def test_one_word_is_a_class(method):
-    assert FUNCTIONS[method]([["a"]], min_count=1) == {"a": "0"}
-
-
-@every_method
 def test_threads_find_the_same(method, small_steps):
     sentences = from_grammar(2, 100)
     assert FUNCTIONS[method](sentences, 6, 1, n_threads=3) == FUNCTIONS[method](sentences, 6, 1)

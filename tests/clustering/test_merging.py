@@ -11,10 +11,9 @@ from spacy_ssvm.clustering.bigrams import count_bigrams
 from spacy_ssvm.clustering.brown import first_places
 from spacy_ssvm.clustering.hierarchy import bit_strings
 from spacy_ssvm.clustering.merging import UNMERGED, _best_pair, _gain, enter_and_merge, merge_pairs, new_window
-from spacy_ssvm.clustering.mutual_information import average_mutual_information
 
 from .reference import information, merged, of_clusters
-from .texts import from_grammar, texts
+from .texts import texts
 
 CLOSE = 1e-5
 """Terms are rounded to 2⁻²⁰."""
@@ -100,17 +99,3 @@ def test_names_are_a_prefix_code(sentences, n_classes):
         assert not one.startswith(other) and not other.startswith(one)
     # Every path is taken: the shares of all binary strings that begin with one of them add up to 1.
     assert len(names) == 1 or sum(2.0 ** -len(name) for name in names) == 1
-
-
-def test_shorter_names_are_coarser_classes_of_less_information():
-    sentences = from_grammar(0, 60)
-    bigrams = count_bigrams(sentences)
-    classes = np.arange(len(bigrams.words))
-    names = bit_strings(bigrams, classes)
-    informations = []
-    for length in range(1, max(map(len, names)) + 1):
-        prefixes = [names[number][:length] for number in classes]
-        _, coarse = np.unique(prefixes, return_inverse=True)
-        informations.append(average_mutual_information(bigrams, coarse))
-    assert informations == sorted(informations)
-    assert informations[-1] == pytest.approx(average_mutual_information(bigrams, classes))

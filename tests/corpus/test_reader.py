@@ -123,13 +123,6 @@ def test_changed_corpus_is_read_anew(path, nlp):
             assert [example.reference[0].text for example in corpus(nlp)] == [word]
 
 
-def test_pass_that_is_broken_off_does_no_harm(path, nlp):
-    corpus = create_corpus(path, columns=["tag"])
-    expected = plain(create_corpus(path, columns=["tag"])(nlp))
-    next(iter(corpus(nlp)))
-    assert plain(corpus(nlp)) == expected
-
-
 def test_two_passes_at_once(path, nlp):
     corpus = create_corpus(path, columns=["tag"])
     expected = plain(create_corpus(path, columns=["tag"])(nlp))
@@ -137,34 +130,22 @@ def test_two_passes_at_once(path, nlp):
     assert plain(first for first, _ in pairs) == plain(second for _, second in pairs) == expected
 
 
-def test_corpus_of_another_vocabulary(path):
-    corpus = create_corpus(path, columns=["tag"])
-    for _ in range(2):
-        other = spacy.blank("en")
-        for example in corpus(other):
-            assert example.predicted.vocab is other.vocab and example.reference.vocab is other.vocab
+COLUMNS = {"tag": TAGS, "pos": POS, "lemma": LEMMAS, "morph": MORPHS, "norm": [word.lower() for word in WORDS]}
 
 
-@pytest.mark.parametrize(
-    ("column", "gold"), [("tag", TAGS), ("pos", POS), ("lemma", LEMMAS), ("norm", [w.lower() for w in WORDS])]
-)
-def test_column_reaches_the_components_on_gold_tokens(path, nlp, column, gold):
+@pytest.mark.parametrize("column", COLUMNS)
+def test_column_reaches_the_components_on_gold_tokens(path, nlp, column):
     sentences = list(create_corpus(path, columns=[column], gold_preproc=True)(nlp))[:2]
-    read = [getattr(token, f"{column}_") for example in sentences for token in example.predicted]
-    if column == "norm":
-        expected = [token.norm_ for example in sentences for token in example.reference]
-        assert read == expected
-    else:
-        assert read == gold
-    others = {"tag", "pos", "lemma"} - {column}
-    for example in sentences:
-        assert not any(getattr(token, f"{name}_") for token in example.predicted for name in others)
 
+    def read(name):
+        return [
+            str(token.morph) if name == "morph" else getattr(token, f"{name}_")
+            for example in sentences
+            for token in example.predicted
+        ]
 
-def test_morphology_is_a_column(path, nlp):
-    sentences = list(create_corpus(path, columns=["morph"], gold_preproc=True)(nlp))[:2]
-    read = [str(token.morph) for example in sentences for token in example.predicted]
-    assert read == MORPHS
+    assert read(column) == COLUMNS[column]
+    assert not any(any(read(name)) for name in {"tag", "pos", "lemma", "morph"} - {column})
 
 
 def test_misaligned_tokens_get_no_value(path, nlp):
@@ -201,32 +182,9 @@ def resolve(**settings):
     return spacy.registry.resolve({"corpus": {"@readers": "spacy-ssvm.Corpus.v1", **settings}})["corpus"]
 
 
-def test_reader_is_named_in_configs(path, nlp):
-    corpus = resolve(path=str(path), columns=["tag"], gold_preproc=True, max_length=0, limit=0, augmenter=None)
-    assert plain(corpus(nlp)) == plain(create_corpus(path, columns=["tag"], gold_preproc=True)(nlp))
-
-
-@pytest.mark.parametrize("columns", [["tag", "upos"], ["TAG"], ["ent_type"]])
-def test_unknown_column_is_refused(path, columns):
-    with pytest.raises(ValueError, match=rf"columns names \['{columns[-1]}'\]; it can name .*'tag'"):
-        resolve(path=str(path), columns=columns)
-
-
-def test_missing_path_is_explained():
-    with pytest.raises(ValueError, match=r"no path: set \[paths\] .*--paths\.train"):
-        resolve(path=None)
-
-
 def test_unknown_setting_is_refused(path):
     with pytest.raises(ConfigValidationError, match="column"):
         resolve(path=str(path), column=["tag"])
-
-
-def test_nothing_at_the_path(tmp_path, nlp):
-    with pytest.raises(ValueError, match=r'no file or folder ".*none.spacy": check paths.train and paths.dev'):
-        list(resolve(path=str(tmp_path / "none.spacy"))(nlp))
-    with pytest.warns(UserWarning, match="contains no .spacy or .conllu file"):
-        assert list(create_corpus(tmp_path)(nlp)) == []
 
 
 SENTENCES = [
@@ -396,15 +354,18 @@ def test_jackknifing_is_named_in_configs(tagged, nlp):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        *(({"columns": [name]}, rf"columns names \['{name}'\]; it can name .*'tag'") for name in ("TAG", "ent_type")),
+        ({"columns": ["tag", "upos"]}, r"columns names \['upos'\]; it can name .*'tag'"),
+        ({"path": None}, r"no path: set \[paths\] .*--paths\.train"),
         ({"jackknife": ["tag", "lemma"]}, r"jackknife names \['lemma'\]; it can name \['tag', 'pos', 'morph'\]"),
         ({"jackknife": ["tag"], "columns": ["pos", "tag"]}, r"both columns and jackknife name \['tag'\]"),
         ({"jackknife": ["tag"], "folds": 1}, "folds must be at least 2, not 1"),
         ({"jackknife": ["tag"], "seed": -1}, "seed must not be negative, not -1"),
     ],
 )
-def test_bad_jackknife_settings_are_refused(path, settings, message):
+def test_bad_settings_are_refused(path, settings, message):
     with pytest.raises(ValueError, match=message):
-        resolve(path=str(path), **settings)
+        resolve(**{"path": str(path), **settings})
 
 
 @pytest.mark.parametrize(
@@ -418,3 +379,10 @@ def test_a_path_without_a_corpus_is_named_with_its_setting(tmp_path, nlp, name, 
     nlp.config["paths"] = {"train": str(tmp_path / name), "dev": None}
     with pytest.raises(ValueError, match=rf"{name}\" \(paths\.train\).*{said}|{said}.*{name}\" \(paths\.train\)"):
         list(create_corpus(tmp_path / name)(nlp))
+
+
+def test_nothing_at_the_path(tmp_path, nlp):
+    with pytest.raises(ValueError, match=r'no file or folder ".*none.spacy": check paths.train and paths.dev'):
+        list(resolve(path=str(tmp_path / "none.spacy"))(nlp))
+    with pytest.warns(UserWarning, match="contains no .spacy or .conllu file"):
+        assert list(create_corpus(tmp_path)(nlp)) == []

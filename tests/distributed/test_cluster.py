@@ -10,29 +10,19 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from spacy_ssvm.cli.app import ssvm
-
-from .toy import WIDE, arguments, command, contents, descendants, docs_of, lines
+from .toy import WIDE, command, contents, descendants, docs_of, lines, refused
 
 LOCAL = ("--workers", "2", "--address", "local")
 
 
 def test_error_names_the_extra(place: Path, many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    result = CliRunner().invoke(ssvm, arguments(place, [many], tmp_path / "out", *LOCAL))
-    assert result.exit_code == 1 and 'pip install "spacy-ssvm[ray]"' in " ".join(result.output.split())
+    assert 'pip install "spacy-ssvm[ray]"' in refused(place, [many], tmp_path / "out", *LOCAL)
 
 
 @pytest.mark.usefixtures("ray")
 class TestWithRay:
-    def test_same_files_as_of_one_process(self, place, many, expected, tmp_path) -> None:
-        run = command(place, [many], tmp_path / "out", *LOCAL)
-        done = subprocess.run(run, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert contents(tmp_path / "out") == expected
-
     def test_shards_of_dead_workers_are_annotated_anew(self, place, many, expected, tmp_path) -> None:
         run = command(place, [many], tmp_path / "out", *LOCAL)
         started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -46,6 +36,7 @@ class TestWithRay:
         assert started.poll() == 0 and n_killed
         assert contents(tmp_path / "out") == expected
 
+    @pytest.mark.slow
     def test_killed_run_goes_on(self, place, many, expected, tmp_path) -> None:
         run = command(place, [many], tmp_path / "out", *LOCAL)
         started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -56,6 +47,7 @@ class TestWithRay:
         assert subprocess.run(run, capture_output=True, timeout=120).returncode == 0
         assert contents(tmp_path / "out") == expected
 
+    @pytest.mark.slow
     def test_document_that_kills_each_worker_ends_the_run(self, place, tmp_path) -> None:
         texts = lines(tmp_path, [f"Good.{WIDE}"] * 20 + ["This is deadly."])
         run = command(place, [texts], tmp_path / "out", *LOCAL)
@@ -64,6 +56,7 @@ class TestWithRay:
         assert done.returncode == 1 and "died 4 times" in output and f"{texts}, line" in output
         assert {doc.text.strip() for doc in docs_of(tmp_path / "out")} == {"Good."}
 
+    @pytest.mark.slow
     def test_worker_that_cannot_load_the_pipeline_ends_the_run(self, place, many, tmp_path) -> None:
         code = tmp_path / "code.py"
         fails_in_workers = "import sys\nif 'default_worker' in sys.argv[0]:\n    raise OSError('no')\n"
@@ -73,6 +66,7 @@ class TestWithRay:
         output = " ".join((done.stdout + done.stderr).split())
         assert done.returncode == 1 and "a worker cannot start" in output and "OSError: no" in output
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("address", "complaint"),
         [("127.0.0.1:9", "no cluster answers"), ("nowhere", "must be local, auto, or HOST:PORT")],
@@ -83,6 +77,7 @@ class TestWithRay:
         output = " ".join((done.stdout + done.stderr).split())
         assert done.returncode == 1 and complaint in output and "Traceback" not in output
 
+    @pytest.mark.slow
     def test_more_workers_than_cpus(self, place, many, tmp_path) -> None:
         ray, address = Path(sys.executable).with_name("ray"), "127.0.0.1:6399"
         settings = os.environ | {"RAY_AUTH_MODE": "disabled"}

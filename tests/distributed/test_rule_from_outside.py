@@ -1,7 +1,6 @@
 """A rule of distributed learning that is added without touching the package: both halves, all in this file."""
 
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,10 +10,6 @@ import spacy
 from spacy import util
 from spacy.tokens import Doc
 
-from spacy_ssvm.distributed.block_worker import BlockWorker
-from spacy_ssvm.distributed.checkpoint import Checkpoint
-from spacy_ssvm.distributed.learning import initialized, shards_of
-from spacy_ssvm.distributed.loop import run
 from spacy_ssvm.distributed.rules import RULES
 from spacy_ssvm.distributed.rules.common_steps import CommonSteps
 from spacy_ssvm.distributed.rules.rule import LearningBlock, Rule
@@ -23,7 +18,7 @@ from spacy_ssvm.solvers.learner import Progress, run_epoch, start
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sparse import SparseVector, difference
 
-from .toy_training import CONFIGS, toy_docs, weights_of, write_corpus
+from .toy_training import CONFIGS, in_process, toy_docs, train, weights_of, write_corpus
 
 NAME = "tests.Worst"
 
@@ -81,30 +76,28 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return config
 
 
-def train(config: Any, output: Path, n_workers: int, n_epochs: float = np.inf) -> Any:
-    """Train with workers of this process, whose driver is ended before epoch `n_epochs`; returns the driver half."""
-    untrained = util.load_model_from_config(config, auto_fill=True)
-    checkpoint, answered = Checkpoint(output, b"toy"), 0
-    output.mkdir(exist_ok=True)
-    workers = [BlockWorker(shard) for shard in shards_of(config.interpolate(), checkpoint, n_workers, n_workers)]
+def ended_before(n_epochs: int) -> Any:
+    """Workers of this process, whose driver is ended before that epoch."""
 
-    def send(method, arguments):
-        nonlocal answered
-        answered += method == "epoch"
-        if answered > n_epochs:
-            raise Ended
-        found = [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
-        return lambda: found
+    def send_by(workers):
+        send, answered = in_process(workers), 0
 
-    nlp, trainings = initialized(untrained, ["tagger"], send, [worker._shard for worker in workers], checkpoint)
-    run(nlp, trainings, checkpoint, output, StringIO())
-    return trainings["tagger"].rule
+        def limited(method, arguments):
+            nonlocal answered
+            answered += method == "epoch"
+            if answered > n_epochs:
+                raise Ended
+            return send(method, arguments)
+
+        return limited
+
+    return send_by
 
 
 def test_a_rule_learns_and_goes_on(config: Any, tmp_path: Path) -> None:
-    assert len(train(config, tmp_path / "quiet", 3).chosen) == 6
+    assert len(train(config, tmp_path / "quiet", 3)["tagger"].rule.chosen) == 6
     with pytest.raises(Ended):
-        train(config, tmp_path / "ended", 3, 3)
+        train(config, tmp_path / "ended", 3, ended_before(3))
     train(config, tmp_path / "ended", 3)
     assert weights_of(tmp_path / "ended") == weights_of(tmp_path / "quiet")
     nlp = spacy.load(tmp_path / "quiet" / "model-last")

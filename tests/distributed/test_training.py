@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +14,35 @@ import numpy as np
 import pytest
 import spacy
 from spacy import util
-from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
-from typer.testing import CliRunner
 
-from spacy_ssvm.cli.app import ssvm
-from spacy_ssvm.corpus.conllu_reader import read_blocks
 from spacy_ssvm.corpus.reader import SentenceCorpus
 from spacy_ssvm.distributed.block_worker import BlockWorker, TrainingShard
-from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.corpus_shards import DOCBIN, deal, dealt_parts
-from spacy_ssvm.distributed.learning import initialized, shards_of
 from spacy_ssvm.distributed.messages import Setup
 from spacy_ssvm.distributed.rules.dual import DualSettings
 from spacy_ssvm.distributed.rules.mean import DescentSettings
-from spacy_ssvm.distributed.shared_blocks import Answers
+from spacy_ssvm.distributed.shared_blocks import Send
 
+from ..cli.calling import refusal
 from .toy import descendants
-from .toy_training import CONFIGS, SMALL, arguments, begin, long_run, toy_docs, weights_of, write_corpus
+from .toy_training import (
+    CONFIGS,
+    LONG,
+    SMALL,
+    arguments,
+    begin,
+    begun,
+    in_process,
+    long_run,
+    shard_of,
+    toy_docs,
+    train,
+    weights_of,
+    write_corpus,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +53,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refused(corpus: Path, output: Path, config: str, *options: str) -> str:
-    result = CliRunner().invoke(ssvm, arguments(corpus, output, config, *options))
-    assert result.exit_code == 1
-    return " ".join(result.output.split())
+    return refusal(*arguments(corpus, output, config, *options))
 
 
 def test_each_document_is_dealt_once(corpus: Path, tmp_path: Path) -> None:
@@ -101,17 +107,6 @@ def test_texts_of_conllu_files_stay_together(tmp_path: Path, mark: str) -> None:
     assert [read(part) for part in limited] == [whole[0:5:2], whole[1:5:2]]
 
 
-def test_texts_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
-    path, bad = tmp_path / "train.conllu", "1\tBad\n\n"
-    path.write_text("".join([*map(SENTENCE.format, range(3)), bad, SENTENCE.format(4)]))
-    with pytest.warns(UserWarning, match=r"1 sentences of .* left out: train\.conllu, line 10: a word .* in 'Bad'"):
-        parts = deal(path, tmp_path, 2, limit=4, one_each=True)
-    assert [len(list(read_blocks(part))) for part in parts] == [2, 2]
-    path.write_text(bad)
-    with pytest.raises(ValueError, match=r"none of the sentences of .*train\.conllu can be read"):
-        deal(path, tmp_path / "none", 2)
-
-
 def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"is no \.spacy or \.conllu file"):
@@ -123,16 +118,14 @@ def test_corpora_that_cannot_be_dealt_are_refused(corpus: Path, tmp_path: Path) 
         deal(tmp_path / "bad.spacy", tmp_path, 2)
 
 
-def shard(corpus: Path, folder: Path, component: str, **overrides: Any) -> TrainingShard:
+def shard(corpus: Path, folder: Path, component: str, solver: str = "dcd", **overrides: Any) -> TrainingShard:
     given = {"paths.train": str(corpus), "paths.dev": str(corpus), **overrides}
     if component == "parser":
         given |= {"components.parser.model.features.hash_bits": 12}
-    config = util.load_config(CONFIGS / component / "dcd.cfg", given).interpolate()
-    folder.mkdir(exist_ok=True)
-    return TrainingShard(config, (config["corpora"]["train"],), 0, 1, 0, folder, Path.cwd())
+    return shard_of(util.load_config(CONFIGS / component / f"{solver}.cfg", given), folder)
 
 
-def begun(shard: TrainingShard, component: str) -> BlockWorker:
+def begun_worker(shard: TrainingShard, component: str) -> BlockWorker:
     worker = BlockWorker(shard)
     layout = begin(worker, component)
     # Each token is an example of a lemmatizer.
@@ -142,9 +135,9 @@ def begun(shard: TrainingShard, component: str) -> BlockWorker:
 
 @pytest.mark.parametrize("component", ["tagger", "morphologizer", "lemmatizer", "parser"])
 def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, component: str) -> None:
-    whole = begun(shard(corpus, tmp_path / "whole", component), component)
+    whole = begun_worker(shard(corpus, tmp_path / "whole", component), component)
     its_shard = shard(corpus, tmp_path / "lost", component)
-    lost = begun(its_shard, component)
+    lost = begun_worker(its_shard, component)
     for number in range(4):
         seed, pace = (0, number), DualSettings(2.0, 0.2 * number)
         epoch = whole.epoch(component, number, seed, pace)
@@ -165,7 +158,7 @@ def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, com
 
 def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, tmp_path: Path) -> None:
     its_shard = shard(corpus, tmp_path, "tagger")
-    worker = begun(its_shard, "tagger")
+    worker = begun_worker(its_shard, "tagger")
     with pytest.raises(RuntimeError, match="is at epoch 0, not 3: to begin anew"):
         worker.epoch("tagger", 3, (0,), DualSettings())
     epoch = worker.epoch("tagger", 0, (0,), DualSettings())
@@ -177,9 +170,8 @@ def test_states_of_other_epochs_examples_and_numbers_are_refused(corpus: Path, t
 
 
 def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -> None:
-    config = util.load_config(CONFIGS / "tagger" / "sgd.cfg", {"paths.train": str(corpus)}).interpolate()
-    its_shard = TrainingShard(config, (config["corpora"]["train"],), 0, 1, 0, tmp_path, Path.cwd())
-    worker = begun(its_shard, "tagger")
+    its_shard = shard(corpus, tmp_path, "tagger", "sgd")
+    worker = begun_worker(its_shard, "tagger")
     trials = worker.ask("tagger", "trials", 2.0)
     assert np.array_equal(BlockWorker(its_shard).ask("tagger", "trials", 2.0), trials)
     for number in range(3):
@@ -202,33 +194,21 @@ def test_examples_are_let_go_once_they_are_encoded(
         read.extend(map(weakref.ref, (predicted, reference)))
 
     monkeypatch.setattr("spacy_ssvm.corpus.reader.Example", type("Noting", (Example,), {"__init__": noting}))
-    begun(shard(corpus, tmp_path, component), component)
+    begun_worker(shard(corpus, tmp_path, component), component)
     gc.collect()
     assert len(read) > 48 and not any(doc() for doc in read)
 
 
-def lemmatizer(docs: list[Doc], folder: Path) -> Language:
-    """Not initialized; the training corpus has these Docs."""
+def lemmatizer(docs: list[Doc], folder: Path, **initialize: Any) -> Any:
+    """The config of a lemmatizer, whose training corpus has these Docs; initialize: its settings there."""
     DocBin(docs=docs).to_disk(folder / "words.spacy")
     paths = {f"paths.{part}": str(folder / "words.spacy") for part in ("train", "dev")}
     config = util.load_config(CONFIGS / "lemmatizer" / "dcd.cfg", paths)
     config["nlp"]["pipeline"] = ["lemmatizer"]
     config["components"] = {"lemmatizer": config["components"]["lemmatizer"]}
     config["corpora"]["train"]["jackknife"] = None
-    return util.load_model_from_config(config, auto_fill=True)
-
-
-def initialized_by(n_workers: int, untrained: Language, folder: Path) -> list[Language]:
-    """The pipeline, and those of the workers, which are objects of this process."""
-    checkpoint = Checkpoint(folder, b"")
-    shards = shards_of(untrained.config.interpolate(), checkpoint, n_workers, n_workers)
-    workers = [BlockWorker(shard) for shard in shards]
-
-    def send(method: str, arguments: Sequence[tuple[Any, ...]]) -> Answers:
-        return lambda: [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
-
-    nlp, _ = initialized(untrained, untrained.pipe_names, send, shards, checkpoint)
-    return [nlp, *(worker._nlp for worker in workers)]
+    config["initialize"]["components"] = {"lemmatizer": initialize}
+    return config
 
 
 def test_words_are_known_from_all_shards(tmp_path: Path) -> None:
@@ -237,24 +217,29 @@ def test_words_are_known_from_all_shards(tmp_path: Path) -> None:
     lemmas = ["see", "saw", "see", "leaf", "leave", "leaf"]
     words = [["saw", "geese"]] * 3 + [["leaves", "geese"]] * 3
     docs = [Doc(vocab, words=pair, lemmas=[lemma, "goose"]) for pair, lemma in zip(words, lemmas)]
-    untrained = lemmatizer(docs, tmp_path)
-    expected: Any = init_nlp(untrained.config).get_pipe("lemmatizer")
+    config, workers = lemmatizer(docs, tmp_path), []
+
+    def send_by(made: list[BlockWorker]) -> Send:
+        workers.extend(made)
+        return in_process(made)
+
+    expected: Any = init_nlp(config).get_pipe("lemmatizer")
     assert len(expected.labels) == 3
-    for nlp in initialized_by(3, untrained, tmp_path):
-        assert nlp.get_pipe("lemmatizer").cfg == expected.cfg  # type: ignore[attr-defined]
+    nlp, _, _ = begun(config, tmp_path / "out", 3, send_by)
+    for found in (nlp, *(worker.nlp for worker in workers)):
+        assert found.get_pipe("lemmatizer").cfg == expected.cfg
 
 
 def test_corpora_without_labels_are_refused(tmp_path: Path) -> None:
     bare = Doc(spacy.blank("en").vocab, words=["One", "."])
     with pytest.raises(ValueError, match=r"\[lemmatizer\] none of the 2 training examples has a label to learn"):
-        initialized_by(2, lemmatizer([bare, bare], tmp_path), tmp_path)
+        begun(lemmatizer([bare, bare], tmp_path), tmp_path / "out", 2)
 
 
 @pytest.mark.parametrize("labels", [None, {"@readers": "spacy.read_labels.v1", "path": "none.json"}])
 def test_labels_that_are_not_there_are_those_of_the_corpus(tmp_path: Path, labels: Any) -> None:
-    untrained = lemmatizer(toy_docs(spacy.blank("en").vocab), tmp_path)
-    untrained.config["initialize"]["components"] = {"lemmatizer": {"labels": labels}}
-    nlp, *_ = initialized_by(2, untrained, tmp_path)
+    config = lemmatizer(toy_docs(spacy.blank("en").vocab), tmp_path, labels=labels)
+    nlp, _, _ = begun(config, tmp_path / "out", 2)
     pipe: Any = nlp.get_pipe("lemmatizer")
     assert len(pipe.labels) == 2 and not pipe.cfg["labels_are_given"]
 
@@ -263,7 +248,7 @@ def test_more_weights_than_messages_can_number_are_refused(tmp_path: Path, monke
     monkeypatch.setattr("spacy_ssvm.distributed.common_weights.MAX_DIMENSION", 10)
     docs = toy_docs(spacy.blank("en").vocab)
     with pytest.raises(ValueError, match=r"\[lemmatizer\] has .* weights, .* several workers learn 10 at most"):
-        initialized_by(2, lemmatizer(docs, tmp_path), tmp_path)
+        begun(lemmatizer(docs, tmp_path), tmp_path / "out", 2)
 
 
 def test_projected_trees_are_named(tmp_path: Path) -> None:
@@ -298,8 +283,7 @@ def test_gold_known_in_part_is_refused_for_sums(tmp_path: Path) -> None:
     DocBin(docs=docs).to_disk(tmp_path / "partial.spacy")
     config = util.load_config(CONFIGS / "tagger" / "dcd.cfg", {"paths.train": str(tmp_path / "partial.spacy")})
     config["components"]["tagger"]["solver"] = {"@ssvm_solvers": "spacy-ssvm.LBFGS.v1"}
-    train = config.interpolate()["corpora"]["train"]
-    worker = BlockWorker(TrainingShard(config.interpolate(), (train,), 0, 1, 0, tmp_path, Path.cwd()))
+    worker = BlockWorker(shard_of(config, tmp_path / "state"))
     with pytest.raises(ValueError, match="do not learn gold annotation that is known in part by Lbfgs"):
         begin(worker, "tagger")
 
@@ -318,8 +302,34 @@ def test_what_learns_alone_is_refused(corpus: Path, tmp_path: Path) -> None:
     assert "training.annotating_components: several workers do not" in refused(corpus, output, "tagger/dcd", *options)
 
 
+def test_more_workers_than_documents_are_refused(corpus: Path, tmp_path: Path) -> None:
+    config = util.load_config(CONFIGS / "tagger" / "dcd.cfg", {"paths.train": str(corpus)})
+    with pytest.raises(ValueError, match="has 24 parts, fewer than the 25 workers"):
+        begun(config, tmp_path / "out", 25)
+    assert not list((tmp_path / "out").iterdir())
+
+
 @pytest.mark.usefixtures("ray")
 class TestWithRay:
+    def test_killed_workers_change_nothing(self, corpus: Path, tmp_path: Path) -> None:
+        """They learn what objects of one process learn."""
+        output = tmp_path / "killed"
+        started = subprocess.Popen(long_run(corpus, output), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        n_killed, deadline = 0, time.monotonic() + 200
+        while started.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+            names = descendants(started.pid)
+            workers = [number for number, name in names.items() if name.startswith("ray::BlockWork")]
+            if n_killed < 2 and workers and (output / "model-last").exists():
+                os.kill(workers[n_killed % len(workers)], signal.SIGKILL)
+                n_killed += 1
+                time.sleep(1.0)
+        assert started.poll() == 0 and n_killed == 2
+        given = {"paths.train": str(corpus), "paths.dev": str(corpus), "components.tagger.solver.tolerance": 0.0}
+        train(util.load_config(CONFIGS / "tagger" / "dcd.cfg", LONG | given), tmp_path / "quiet", 2)
+        assert weights_of(output) == weights_of(tmp_path / "quiet")
+
+    @pytest.mark.slow
     def test_pipeline_is_that_of_spacy_train(self, corpus: Path, tmp_path: Path) -> None:
         output = tmp_path / "out"
         run = [sys.executable, "-m", "spacy", "ssvm", *arguments(corpus, output, "ud/dcd", *SMALL)]
@@ -335,28 +345,7 @@ class TestWithRay:
         assert nlp.config["corpora"]["train"]["@readers"] == "spacy-ssvm.Corpus.v1"
         assert "labels" not in nlp.config["initialize"]["components"].get("tagger", {})
 
-    def test_more_workers_than_documents_are_refused(self, corpus: Path, tmp_path: Path) -> None:
-        output = tmp_path / "out"
-        assert "has 24 parts, fewer than the 25 workers" in refused(corpus, output, "tagger/dcd", "--workers", "25")
-        assert not list(output.glob("*workers*"))
-
-    def test_killed_workers_change_nothing(self, corpus: Path, tmp_path: Path) -> None:
-        def train(output: Path, n_kills: int) -> bytes:
-            started = subprocess.Popen(long_run(corpus, output), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            n_killed, deadline = 0, time.monotonic() + 200
-            while started.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.05)
-                names = descendants(started.pid)
-                workers = [number for number, name in names.items() if name.startswith("ray::BlockWork")]
-                if n_killed < n_kills and workers and (output / "model-last").exists():
-                    os.kill(workers[n_killed % len(workers)], signal.SIGKILL)
-                    n_killed += 1
-                    time.sleep(1.0)
-            assert started.poll() == 0 and n_killed == n_kills
-            return weights_of(output)
-
-        assert train(tmp_path / "quiet", 0) == train(tmp_path / "killed", 2)
-
+    @pytest.mark.slow
     @pytest.mark.parametrize("solver", ["dcd", "sgd"])
     def test_killed_run_goes_on(self, corpus: Path, tmp_path: Path, solver: str) -> None:
         run, output = long_run(corpus, tmp_path / "killed", solver), tmp_path / "killed"

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,12 @@ from spacy import util
 from spacy.tokens import Doc, DocBin
 from spacy.training.initialize import init_nlp
 
-from spacy_ssvm.distributed.block_worker import BlockWorker, TrainingShard
-from spacy_ssvm.distributed.checkpoint import Checkpoint
-from spacy_ssvm.distributed.learning import initialized, train_by_workers
+from spacy_ssvm.distributed.block_worker import BlockWorker
+from spacy_ssvm.distributed.learning import train_by_workers
+from spacy_ssvm.distributed.shared_blocks import Send
 from spacy_ssvm.models.resources import digest_of_classes
 
-from .toy_training import CONFIGS, begin, toy_docs, write_corpus
+from .toy_training import CONFIGS, begin, begun, in_process, shard_of, toy_docs, write_corpus
 
 CODE = """
 import spacy
@@ -82,18 +82,16 @@ def config_of(place: Path) -> Any:
     return config
 
 
-def worker_of(place: Path, config: Any, number: int = 0) -> BlockWorker:
+def worker_of(place: Path, config: Any) -> BlockWorker:
     """A worker that learns from the whole corpus."""
-    config, folder = config.interpolate(), place / "state"
-    folder.mkdir(exist_ok=True)
-    return BlockWorker(TrainingShard(config, (config["corpora"]["train"],), 0, 1, number, folder, Path.cwd()))
+    return BlockWorker(shard_of(config, place / "state"))
 
 
 def test_a_worker_has_the_features_of_the_pipeline(place: Path) -> None:
     nlp, worker = init_nlp(config_of(place)), worker_of(place, config_of(place))
     pipe: Any = nlp.get_pipe("tagger")
     layout = begin(worker, "tagger")
-    assert worker._pipe("tagger").labels == pipe.labels
+    assert worker.nlp.get_pipe("tagger").labels == pipe.labels
     assert layout.classes == digest_of_classes(pipe.model)
     sources = pipe.model.attrs["clusters"]["sources"]
     assert len(sources) == 2 and all(len(names) > 1 for names, _ in sources.values())
@@ -107,23 +105,19 @@ def test_a_worker_has_the_lexemes_of_the_pipeline(place: Path) -> None:
     config["initialize"]["vectors"] = None
     del config["components"]["tagger"]["model"]["features"]["classes"]["vectors"]
     nlp, worker = init_nlp(config), worker_of(place, config)
-    assert {lexeme.norm_ for lexeme in worker._nlp.vocab} >= {"zero", "one", "determiner"}
+    assert {lexeme.norm_ for lexeme in worker.nlp.vocab} >= {"zero", "one", "determiner"}
     pipe: Any = nlp.get_pipe("tagger")
     layout = begin(worker, "tagger")
     assert np.array_equal(np.sort(layout.keys), np.sort(pipe.trained.training.data.rows()[0]))
 
 
 def test_workers_with_other_classes_are_refused(place: Path, tmp_path: Path) -> None:
-    workers = [worker_of(place, config_of(place), number) for number in range(2)]
-    workers[1]._nlp.vocab.lookups.get_table("lexeme_cluster").set("cat", 0b1)
+    def send_by(workers: Sequence[BlockWorker]) -> Send:
+        workers[1].nlp.vocab.lookups.get_table("lexeme_cluster").set("cat", 0b1)
+        return in_process(workers)
 
-    def send(method: str, arguments: Sequence[tuple[Any, ...]]) -> Callable[[], list[Any]]:
-        return lambda: [getattr(worker, method)(*given) for worker, given in zip(workers, arguments)]
-
-    untrained = util.load_model_from_config(config_of(place), auto_fill=True)
-    shards = [worker._shard for worker in workers]
     with pytest.raises(ValueError, match=r"\[tagger\] workers have read other word classes than the driver"):
-        initialized(untrained, ["tagger"], send, shards, Checkpoint(tmp_path, b""))
+        begun(config_of(place), tmp_path, 2, send_by)
 
 
 def test_callbacks_after_initialization_are_refused(place: Path) -> None:
@@ -133,6 +127,7 @@ def test_callbacks_after_initialization_are_refused(place: Path) -> None:
         train_by_workers(config, place / "out", 1, "local", None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ray")
 def test_workers_learn_what_one_process_learns(place: Path) -> None:
     """Up to rounding, as L-BFGS does."""

@@ -108,6 +108,7 @@ def is_alive(process: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ray")
 class TestWithRay:
     def test_each_worker_begins_once(self, tmp_path: Path) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 import spacy
 from spacy.cli._util import import_code
 from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner
 
-from spacy_ssvm.cli.app import ssvm
+from ..cli.calling import refusal, said
 
 CODE = """
 import os, time
@@ -34,9 +33,11 @@ def arguments(place: Path, inputs: list[Path], output: Path, *options: str) -> l
 
 
 def apply(place: Path, inputs: list[Path], output: Path, *options: str) -> str:
-    result = CliRunner().invoke(ssvm, arguments(place, inputs, output, *options))
-    assert result.exit_code == 0, result.output
-    return " ".join(result.output.split())
+    return said(*arguments(place, inputs, output, *options))
+
+
+def refused(place: Path, inputs: list[Path], output: Path, *options: str) -> str:
+    return refusal(*arguments(place, inputs, output, *options))
 
 
 def command(place: Path, inputs: list[Path], output: Path, *options: str) -> list[str]:

@@ -95,14 +95,14 @@ def assert_kernels_agree(drawn, program, columns, templates: dict[str, list[str]
     assert_same_features(expected, found)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(sentences(), subset(ARCS), subset(SIBLINGS), subset(GRANDPARENTS))
 def test_features_of_arcs_and_pairs(drawn, arcs, siblings, grandparents):
     program, columns = read(drawn, [*arcs, *siblings, *grandparents])
     assert_kernels_agree(drawn, program, columns, {"arc": arcs, "sib": siblings, "grand": grandparents})
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(sentences(), subset(LABELS))
 def test_features_of_labels(drawn, labels):
     program, columns = read(drawn, ["head.tag[0]"], labels)

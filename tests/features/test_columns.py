@@ -53,30 +53,6 @@ def test_columns_are_in_the_order_of_their_names(annotated, nlp):
     assert np.array_equal(read([annotated], shuffled, nlp).keys[::-1], together)
 
 
-@pytest.mark.parametrize(
-    ("texts", "shape"),
-    [
-        (["Xenon", "Abc", "Übung"], "Xx"),
-        (["2024", "7", "٣٤"], "0"),
-        (["B-52s", "C-1x"], "X-0x"),
-        (["...", "."], "."),
-        (["iPhone"], "xXx"),
-        (["東京", "a", "привет"], "x"),
-    ],
-)
-def test_short_shape(texts, shape, nlp):
-    keys = read([Doc(nlp.vocab, words=texts)], ["short_shape"], nlp).keys
-    assert set(keys[0].tolist()) == {hash_string(shape)}
-
-
-def test_corners_of_unicode_are_read(nlp):
-    doc = Doc(nlp.vocab, words=[" ", "\n\n", "👩\u200d👩\u200d👧", "e\u0301", "a" * 5000, "\u202e", "\x00", "x"])
-    attributes = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES]
-    for row, attribute in zip(read([doc], attributes, nlp).keys, attributes):
-        no_value = [VALUES[attribute](token) in (None, False, 0, "") for token in doc]
-        assert [key == 0 for key in row] == no_value, attribute
-
-
 def test_empty_docs_and_no_docs(nlp):
     empty, space, plain = (Doc(nlp.vocab, words=words) for words in ([], [" "], ["a", "b"]))
     assert read([], EVERY, nlp).keys.shape == (len(EVERY), 0)

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import spacy
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
@@ -50,7 +50,6 @@ LONG = [("Rome", None), *[(f"w{k}", None) for k in range(REACH)], ("rome", None)
 """The first and the second occurrence are just too far from each other."""
 
 
-@settings(deadline=None, max_examples=200)
 @given(docs)
 @example([LONG, [], LONG[1:]])
 @example([[("a", None)] * 30])
@@ -61,7 +60,6 @@ def test_shapes_by_a_plain_reading(texts):
     assert columns.keys[0].tolist() == expected
 
 
-@settings(deadline=None, max_examples=200)
 @given(docs, st.randoms(use_true_random=False))
 @example([LONG, LONG], Random(0))
 def test_votes_by_a_plain_reading(texts, random):

@@ -2,17 +2,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.features.index import Columns, add_features, empty_table, look_up_features, n_rows, row_keys, table_of
 from spacy_ssvm.features.program import compile_templates
-from spacy_ssvm.features.sets import ner_features, tagger_features
 from spacy_ssvm.features.templates import parse_templates
 
-from .conftest import WORDS
 from .reference import VALUES, fired
 
 SINGLES = "bias word[0] lower[-1] lower[1] shape[2] suffix3[0] suffix3[-1] prefix2[1] has_digit[0] has_space[-1] tag[0]"
@@ -70,7 +68,6 @@ def documents(sentences, vocab):
     return docs
 
 
-@settings(deadline=None)
 @given(templates=st.lists(st.sampled_from(POOL), min_size=1, max_size=8, unique=True), sentences=sentences)
 def test_features_are_those_of_the_reference(nlp, templates, sentences):
     extraction = Extraction(templates, nlp.vocab)
@@ -83,7 +80,6 @@ def test_features_are_those_of_the_reference(nlp, templates, sentences):
     assert extraction.look_up(docs, table) == rows
 
 
-@settings(deadline=None)
 @given(sentences=sentences, cut=st.integers(0, 4))
 def test_unknown_features_are_left_out_of_predictions(nlp, sentences, cut):
     extraction = Extraction(POOL, nlp.vocab)
@@ -93,14 +89,6 @@ def test_unknown_features_are_left_out_of_predictions(nlp, sentences, cut):
     known = [[row_of[feature] for feature in features if feature in row_of] for features in extraction.expected(docs)]
     assert extraction.look_up(docs, table) == known
     assert extraction.look_up(docs, table_of(row_keys(table), 0)) == known
-
-
-@pytest.mark.parametrize("features", [tagger_features, ner_features])
-def test_ready_sets_on_awkward_text(features, nlp):
-    extraction = Extraction(map(str, features().templates), nlp.vocab)
-    docs = [Doc(nlp.vocab, words=WORDS[k : k + n]) for k, n in [(0, len(WORDS)), (3, 1), (7, 2), (9, 0), (11, 3)]]
-    _, rows = extraction.add(docs, empty_table())
-    assert_same_partition(rows, extraction.expected(docs))
 
 
 def test_every_attribute_in_templates(annotated, nlp):

@@ -1,7 +1,5 @@
 """Gazetteers, from their files to features."""
 
-from itertools import chain
-
 import numpy as np
 import pytest
 import srsly
@@ -58,21 +56,13 @@ def mark(sequences, phrases):
 few_words = st.integers(2, 5)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=150)
 @given(
     phrases=st.lists(st.lists(few_words, max_size=5), max_size=12),
     sequences=st.lists(st.lists(few_words, max_size=14), max_size=4),
 )
 def test_matches_are_leftmost_longest(phrases, sequences):
     expected = [mark for sequence in sequences for mark in leftmost_longest(sequence, phrases)]
-    assert mark(sequences, phrases) == expected
-
-
-def test_many_phrases():
-    rng = np.random.default_rng(0)
-    phrases = [rng.integers(2, 3000, rng.integers(1, 6)).tolist() for _ in range(5000)]
-    sequences = [rng.integers(2, 3000, 50).tolist() for _ in range(20)] + [list(chain(*phrases[:20]))]
-    expected = [mark for sequence in sequences for mark in leftmost_longest(sequence, set(map(tuple, phrases)))]
     assert mark(sequences, phrases) == expected
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 STATISTICS = """
@@ -42,6 +43,14 @@ PREDICTION = """
 doc = nlp("Anna met Tom .")
 print(json.dumps([[[token.tag_, token.head.i, token.dep_] for token in doc], [entity.label_ for entity in doc.ents]]))
 """
+LEARNING = f"""
+import sys
+sys.path.append({str(Path(__file__).parents[2])!r})
+from spacy_ssvm.solvers.perceptron import Perceptron
+from tests.handmade import learnt
+print(json.dumps(learnt(Perceptron())))
+"""
+"""A solver learns: few kernels, and no component."""
 TREE = [["N", 1, "N"], ["V", 1, "ROOT"], ["N", 1, "N"], [".", 1, "."]]
 PREDICTED = [TREE, ["PER", "PER"]]
 

@@ -96,7 +96,7 @@ def test_nothing_is_compiled_and_nothing_said(copy):
 
 
 @x86_64
-@pytest.mark.parametrize("level", [V2, V3], ids=lambda level: level.name)
+@pytest.mark.parametrize("level", [V2, pytest.param(V3, marks=pytest.mark.slow)], ids=lambda level: level.name)
 def test_the_highest_level_within_numbas_settings_is_used(copy, level):
     folder, environment = copy
     for other in {V2, V3} - {level}:
@@ -169,7 +169,9 @@ def beyond(level: Level, file: Path) -> Iterator[str]:
 
 
 @x86_64
-@pytest.mark.parametrize("level, allowed", [(V2, V2), (V3, V3), (V3, V2), (V4, V3)])
+@pytest.mark.parametrize(
+    "level, allowed", [(V2, V2), (V3, V2), *(pytest.param(level, V3, marks=pytest.mark.slow) for level in (V3, V4))]
+)
 def test_instructions_above_a_level_are_found(level, allowed, tmp_path):
     """Code for a level has none, and code for a higher one has some."""
     run(MULTIPLICATION, NUMBA_CACHE_DIR=str(tmp_path), **settings(level))

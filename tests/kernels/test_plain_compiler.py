@@ -1,29 +1,22 @@
 """A numba without the internals that kernels build on: plain numba compiles them, and the results are the same."""
 
-from pathlib import Path
-
 import pytest
 
 from spacy_ssvm.solvers.perceptron import Perceptron
 
 from ..handmade import learnt
-from .processes import PREDICTED, PREDICTION, TRAINING, run
+from .processes import LEARNING, PREDICTED, PREDICTION, TRAINING, run
 
 MISSING = {
     "module": "import sys, numba\nsys.modules['numba.misc.appdirs'] = None\n",
     "name": "import numba.core.registry\ndel numba.core.registry.CPUDispatcher\n",
     "attribute": "import numba.core.codegen\ndel numba.core.codegen.CPUCodeLibrary.serialize_using_bitcode\n",
 }
-LEARNING = f"""
-import sys
-sys.path.append({str(Path(__file__).parents[2])!r})
-from spacy_ssvm.solvers.perceptron import Perceptron
-from tests.handmade import learnt
-print(json.dumps(learnt(Perceptron())))
-"""
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize(
+    "missing", ["name", *(pytest.param(missing, marks=pytest.mark.slow) for missing in ("module", "attribute"))]
+)
 def test_solvers_learn_the_same(missing, tmp_path):
     """The second process finds the machine code of the first, as numba keeps it."""
     results = [run(f"\n{MISSING[missing]}{LEARNING}", NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]

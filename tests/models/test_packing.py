@@ -71,18 +71,6 @@ def test_rounded_weights_are_near(values, coarsest, dense):
     assert not again[dense == 0].any()
 
 
-def test_float16_keeps_eleven_bits_of_what_is_not_tiny():
-    dense = np.random.default_rng(0).uniform(0.01, 1, 1000).astype(np.float32)
-    assert np.abs(restored(dense, Packing("float16")) / dense - 1).max() <= 2.0**-11 * 1.001
-
-
-def test_an_outlier_spoils_its_block_only():
-    dense = np.random.default_rng(0).normal(size=10 * BLOCK).astype(np.float32)
-    dense[5] = 1e6
-    off = np.abs(restored(dense, Packing("int8")) - dense)
-    assert off[BLOCK:].max() < 0.02 < off[:BLOCK].max()
-
-
 @pytest.mark.parametrize("values", ["float32", "float16", "int8"])
 @pytest.mark.parametrize("keep", [1e-9, 0.1, 0.5, 0.999, 1.0])
 def test_the_smallest_weights_go_first(values, keep):
@@ -104,14 +92,6 @@ def test_equal_magnitudes_stay_together():
 @pytest.mark.parametrize("n", [0, 7])
 def test_nothing_is_packed_too(packing, n):
     assert not restored(np.zeros(n, np.float32), packing).any()
-
-
-def test_sizes_fall_with_the_type():
-    dense = np.random.default_rng(0).normal(size=100_000).astype(np.float32)
-    sizes = [
-        sum(a.nbytes for a in pack("", compressed(dense, Packing(v))).values()) for v in ("float32", "float16", "int8")
-    ]
-    assert sizes[0] < 400_000 and sizes[1] < 210_000 and sizes[2] < 110_000
 
 
 @pytest.mark.parametrize("values", ["float64", "", None, 8])

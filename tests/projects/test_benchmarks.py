@@ -386,17 +386,7 @@ class TestSmoke:
         assert len(records) == 10 and all(record["figures"] for record in records.values())
         text = (project / "smoke" / "report" / "speed.md").read_text("utf8")
         rows = [line.split(" | ") for line in text.split("## Machine")[0].splitlines() if line.startswith("| ")][2:]
-        for what in (
-            "Prediction",
-            "Training",
-            "Two threads",
-            "Size",
-            "Loading",
-            "Memory",
-            "Start",
-            "First",
-            "Compiled",
-        ):
+        for what in ["Prediction", "Training", "Two", "Size", "Loading", "Memory", "Start", "First", "Compiled"]:
             found = [row for row in rows if row[0].startswith(f"| {what}")]
             assert found, what
             assert all("not measured" in row[2] or re.search(r"\d", row[3]) for row in found)
@@ -416,15 +406,22 @@ def word_lists(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("accuracy.word_lists")
 
 
-def test_a_lexicon_from_lemmas(word_lists, tmp_path, monkeypatch):
-    tables = {
-        "lemma_index": {"noun": ["boot", "loop"], "verb": ["lopen"]},
-        "lemma_lookup": {"loop": "lopen", "is": "zijn"},
-    }
-    for name, table in tables.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(table), "utf8")
-    files = {name: tmp_path / f"{name}.json" for name in tables}
-    monkeypatch.setattr(word_lists, "registry", SimpleNamespace(lookups=SimpleNamespace(get={"nl": files}.get)))
+@pytest.fixture
+def lookups(word_lists, tmp_path, monkeypatch):
+    """Lets a language have these tables of lookups."""
+
+    def register(lang: str, **tables: Any) -> None:
+        files = {name: tmp_path / f"{name}.json" for name in tables}
+        for name, table in tables.items():
+            files[name].write_text(json.dumps(table), "utf8")
+        monkeypatch.setattr(word_lists, "registry", SimpleNamespace(lookups=SimpleNamespace(get={lang: files}.get)))
+
+    return register
+
+
+def test_a_lexicon_from_lemmas(word_lists, lookups, tmp_path):
+    index = {"noun": ["boot", "loop"], "verb": ["lopen"]}
+    lookups("nl", lemma_index=index, lemma_lookup={"loop": "lopen", "is": "zijn"})
     path = word_lists.lemma_lexicon("nl", tmp_path / "lexicon.tsv")
     assert path.read_text("utf8").splitlines() == ["boot\tnoun", "loop\tnoun", "loop\tverb", "lopen\tverb"]
 
@@ -439,11 +436,8 @@ def test_classes_of_frequency(word_lists, tmp_path, monkeypatch):
     assert path.read_text("utf8").splitlines() == ["5\tOslo", "7\tof", "7\tthe"]
 
 
-def test_a_lexicon_from_inflections(word_lists, tmp_path, monkeypatch):
-    for name, table in {"lemma_index": {"noun": ["walk"], "verb": ["walk"]}, "lemma_lookup": {"mice": "mouse"}}.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(table), "utf8")
-    files = {name: tmp_path / f"{name}.json" for name in ("lemma_index", "lemma_lookup")}
-    monkeypatch.setattr(word_lists, "registry", SimpleNamespace(lookups=SimpleNamespace(get={"en": files}.get)))
+def test_a_lexicon_from_inflections(word_lists, lookups, tmp_path, monkeypatch):
+    lookups("en", lemma_index={"noun": ["walk"], "verb": ["walk"]}, lemma_lookup={"mice": "mouse"})
     forms = {"walk": {"NN": ("walk",), "VBD": ("walked",), "VBN": ("walked",)}, "mouse": {"NNS": ("mice", "mouses")}}
     monkeypatch.setitem(sys.modules, "lemminflect", SimpleNamespace(getAllInflections=forms.__getitem__))
     path = word_lists.inflection_lexicon(tmp_path / "inflections.tsv")
@@ -483,6 +477,7 @@ def test_samples_of_a_learning_curve_contain_smaller_ones(monkeypatch, tmp_path)
     assert texts[0] < texts[1] and [len(found) for found in texts] == [2, 5]
 
 
+@pytest.mark.slow
 def test_times_of_updates_are_printed_by_fifths() -> None:
     corpus = ROOT / "projects" / "quickstart" / "corpus" / "mail.conllu"
     command = "-m", "speed", "update_times", str(corpus), "--updates", "5", "--predicts", "--components", "ssvm_senter"

@@ -93,45 +93,17 @@ def test_tokens_are_those_of_the_tokenizer(sentences: list[Sentence]) -> None:
         assert [token.text for token in tokenizer(sentence.comments["text"])] == [row[1] for row in sentence.rows]
 
 
-def test_trees_have_one_root_and_no_cycle(sentences: list[Sentence]) -> None:
+def test_trees_are_projective_and_have_one_root_and_no_cycle(sentences: list[Sentence]) -> None:
     for sentence in sentences:
         heads = [0, *(int(row[6]) for row in sentence.rows)]
         assert heads[1:].count(0) == 1, sentence.comments
         assert [row[7] == "root" for row in sentence.rows] == [head == 0 for head in heads[1:]], sentence.comments
+        arcs = [sorted(arc) for arc in enumerate(heads)][1:]
+        assert not any(a[0] < b[0] < a[1] < b[1] for a in arcs for b in arcs), sentence.comments
         ancestors = list(range(len(heads)))
         for _ in heads:
             ancestors = [heads[token] for token in ancestors]
         assert not any(ancestors), sentence.comments
-
-
-def test_trees_are_projective(sentences: list[Sentence]) -> None:
-    for sentence in sentences:
-        arcs = [sorted((token, int(row[6]))) for token, row in enumerate(sentence.rows, 1)]
-        crossing = [(a, b) for a in arcs for b in arcs if a[0] < b[0] < a[1] < b[1]]
-        assert not crossing, (crossing, sentence.comments)
-
-
-def test_labels_follow_universal_dependencies(sentences: list[Sentence]) -> None:
-    """Its rules on directions, on words without dependents, and on the coarse tags that go with a label."""
-    coarse = {
-        "aux": {"AUX"},
-        "cop": {"AUX"},
-        "cc": {"CCONJ"},
-        "det": {"DET", "PRON"},
-        "nummod": {"NUM"},
-        "punct": {"PUNCT"},
-    }
-    for sentence in sentences:
-        labels = [row[7].partition(":")[0] for row in sentence.rows]
-        for token, (row, label) in enumerate(zip(sentence.rows, labels), 1):
-            head = int(row[6])
-            place = (row[:8], sentence.comments)
-            assert row[3] in coarse.get(label, {row[3]}), place
-            assert (label == "punct") == (row[3] == "PUNCT"), place
-            if label in {"appos", "conj", "fixed", "flat"}:
-                assert head < token, place
-            if head and label not in {"advmod", "fixed"}:
-                assert labels[head - 1] not in {"aux", "cc", "cop", "det", "fixed", "punct"}, place
 
 
 def test_entities_are_legal_biluo(sentences: list[Sentence]) -> None:
@@ -144,30 +116,6 @@ def test_entities_are_legal_biluo(sentences: list[Sentence]) -> None:
         labels.update(tag[2:] for tag in tags if tag[0] in "BU")
     assert set(labels) == {"PERSON", "ORG", "GPE", "DATE", "MONEY"}
     assert min(labels.values()) >= 50
-
-
-def test_tag_determines_coarse_tag(sentences: list[Sentence]) -> None:
-    coarse = {
-        "NN": {"NOUN", "PRON", "SYM"},
-        "NNS": {"NOUN"},
-        "NNP": {"PROPN"},
-        "NNPS": {"PROPN"},
-        "CD": {"NUM"},
-        "MD": {"AUX"},
-        "TO": {"PART"},
-        "POS": {"PART"},
-        "CC": {"CCONJ"},
-        "EX": {"PRON"},
-        "JJ": {"ADJ"},
-        "JJR": {"ADJ"},
-        "JJS": {"ADJ"},
-        "IN": {"ADP", "SCONJ"},
-        "RP": {"ADP"},
-        **{verb: {"VERB", "AUX"} for verb in ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ")},
-    }
-    for sentence in sentences:
-        for _, form, _, upos, xpos, *_ in sentence.rows:
-            assert upos in coarse.get(xpos, {upos}), (form, upos, xpos, sentence.comments)
 
 
 def test_split_is_stratified_complete_and_independent_of_order(splitter: ModuleType) -> None:
@@ -225,12 +173,6 @@ def test_workflow(tmp_path: Path, corpus: dict[str, list[Sentence]]) -> None:
     entities = [entity for part in docs.values() for doc in part for entity in doc.ents]
     assert sum(map(len, docs.values())) == sum(map(len, corpus.values()))
     assert Counter(entity.label_ for entity in entities) == Counter(tag[2:] for tag in tags if tag[0] in "BU")
-
-    labels = Counter(row[7] for name in FILES for sentence in corpus[name] for row in sentence.rows)
-    roots = labels.pop("root")
-    assert sum(len(list(doc.sents)) for part in docs.values() for doc in part) == roots
-    found = Counter(token.dep_ for part in docs.values() for doc in part for token in doc)
-    assert found == labels + Counter(ROOT=roots)
 
     scores = {name: srsly.read_json(project / "metrics" / f"{name}.json") for name in ("raw", "gold")}
     floors = {"sents_f": 0.90, "tag_acc": 0.90, "uas": 0.80, "las": 0.75, "ents_f": 0.80}

@@ -14,6 +14,7 @@ from spacy.tokens import DocBin
 from ..corpora import ROOT
 from ..distributed.toy_training import toy_docs
 
+pytestmark = pytest.mark.slow
 PROJECT = ROOT / "projects" / "distributed"
 DUAL = ("momentum", "search", "plain", "cocoa+", "cocoa", "once")
 """Rules with dual variables."""

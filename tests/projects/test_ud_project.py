@@ -174,6 +174,7 @@ def model_of(project: Path, structure: str) -> Path:
     return project / "training" / "en_a" / structure / "model-best"
 
 
+@pytest.mark.slow
 def test_workflow_keeps_the_better_structure_and_does_nothing_twice(project: Path) -> None:
     row = row_of(project)
     assert set(row["structures"]) == {"projective", "nonprojective"} and row["structure"] == "nonprojective"

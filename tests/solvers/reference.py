@@ -40,14 +40,3 @@ def perceptron(planes: Enumerated, examples: np.ndarray) -> Iterator[np.ndarray]
         difference, _ = planes.oracle(example, w, 0.0)
         w = w + difference
         yield w
-
-
-def mira(planes: Enumerated, examples: np.ndarray, C: float) -> Iterator[np.ndarray]:
-    """w after each visit."""
-    w = np.zeros(planes.d)
-    for example in examples:
-        difference, cost = planes.oracle(example, w, 1.0)
-        violation, norm = cost - w @ difference, difference @ difference
-        if norm > 0:
-            w = w + min(C, max(0.0, violation) / norm) * difference
-        yield w

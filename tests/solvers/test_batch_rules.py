@@ -1,10 +1,8 @@
 """What makes each of CPD, 1-slack, Frank–Wolfe and SDM itself: its steps, its rounds, its parameters."""
 
-import re
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import dcd
@@ -137,20 +135,6 @@ def test_one_slack_has_one_plane_an_epoch_and_drops_the_idle():
     np.testing.assert_allclose(strict.gram, products, rtol=1e-12)
 
 
-def test_one_slack_solves_for_a_fraction_of_its_gap():
-    """More would refine w for planes that the next epoch adds to."""
-    learner = start(OneSlack(C=0.1, tolerance=0), random_problem(6))
-    left = []
-    for seed in range(20):
-        learner.begin_epoch(np.random.default_rng(seed))
-        learner.visit(np.arange(learner.problem.n_examples))
-        before = learner.progress()
-        learner.end_epoch()
-        g = learner.losses - learner.gram @ learner.alpha
-        left.append((learner.parameters.C * g.max() - learner.alpha @ g) / (before.primal - before.dual))
-    assert max(left) <= GAP_REDUCTION + 1e-9 and np.median(left) > GAP_REDUCTION / 30
-
-
 def dense(learner, k):
     plane = np.zeros_like(learner.w)
     plane[learner.indices[k]] = learner.values[k]
@@ -231,17 +215,6 @@ def test_sdm_has_inner_passes_only_after_its_first_epochs():
     assert never.w.tobytes() == oracles_only.w.tobytes()
 
 
-def test_sdm_without_inner_passes_is_sap_without_l1():
-    """The same pairs in the same order, the step in closed form or by Newton's method, as long as rounding has no say.
-
-    Later, where an example has several planes, it chooses between those of equal g.
-    """
-    problem = random_problem(10, real=True)
-    sdm, sap = start(Sdm(C=0.5, kappa1=99), problem), start(Sap(C=0.5, rho1=0, rho2=1), problem)
-    np.testing.assert_allclose(epochs(sdm, 1).w, epochs(sap, 1).w, rtol=0, atol=1e-6)
-
-
-@settings(deadline=None)
 @given(st.floats(-2, 2), st.floats(0, 3), st.sampled_from([0.0, 1e-3, 0.7, 5.0]))
 def test_a_pair_step_is_the_best_there_is(rise, limit, curvature):
     step = pair_step(rise, limit, curvature)
@@ -253,7 +226,6 @@ def test_a_pair_step_is_the_best_there_is(rise, limit, curvature):
 sparse = st.dictionaries(st.integers(0, 9), st.sampled_from([-1.0, 0.5, 1.0, 3.0]))
 
 
-@settings(deadline=None)
 @given(sparse, sparse, st.sampled_from([0.0, 1.0, 0.25]), st.sampled_from([-1.0, 0.0, 0.75]))
 def test_combined_planes(p, q, a, b):
     def arrays(plane):
@@ -266,20 +238,25 @@ def test_combined_planes(p, q, a, b):
     assert (np.diff(indices[:size]) > 0).all()
 
 
-@pytest.mark.parametrize(
-    ("make", "name", "value", "message"),
-    [
-        (Cpd, "delta", -1, "not be negative"),
-        (Cpd, "C", 0, "be positive"),
-        (OneSlack, "idle_epochs", 1.5, "be a whole number"),
-        (OneSlack, "tolerance", "low", "be a finite number"),
-        (FrankWolfe, "averaging", "yes", "be true or false, not 'yes'"),
-        (FrankWolfe, "C", -1, "be positive"),
-        (Sdm, "kappa1", -1, "be a whole number of at least 0"),
-        (Sdm, "kappa2", 0, "be positive"),
-        (Sdm, "kappa2", 2.5, "be a whole number"),
-    ],
-)
-def test_bad_values_are_named(make, name, value, message):
-    with pytest.raises(ValueError, match=rf"solver\.{name} must {re.escape(message)}"):
-        make(**{name: value})
+def test_sdm_without_inner_passes_is_sap_without_l1():
+    """The same pairs in the same order, the step in closed form or by Newton's method, as long as rounding has no say.
+
+    Later, where an example has several planes, it chooses between those of equal g.
+    """
+    problem = random_problem(10, real=True)
+    sdm, sap = start(Sdm(C=0.5, kappa1=99), problem), start(Sap(C=0.5, rho1=0, rho2=1), problem)
+    np.testing.assert_allclose(epochs(sdm, 1).w, epochs(sap, 1).w, rtol=0, atol=1e-6)
+
+
+def test_one_slack_solves_for_a_fraction_of_its_gap():
+    """More would refine w for planes that the next epoch adds to."""
+    learner = start(OneSlack(C=0.1, tolerance=0), random_problem(6))
+    left = []
+    for seed in range(20):
+        learner.begin_epoch(np.random.default_rng(seed))
+        learner.visit(np.arange(learner.problem.n_examples))
+        before = learner.progress()
+        learner.end_epoch()
+        g = learner.losses - learner.gram @ learner.alpha
+        left.append((learner.parameters.C * g.max() - learner.alpha @ g) / (before.primal - before.dual))
+    assert max(left) <= GAP_REDUCTION + 1e-9 and np.median(left) > GAP_REDUCTION / 30

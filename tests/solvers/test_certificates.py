@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from spacy_ssvm.solvers.dcd import Cpd, Dcd, dcd_light
+from spacy_ssvm.solvers.dcd import Cpd, Dcd
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.sap import Sap
 
@@ -77,24 +77,6 @@ def test_a_large_rho1_leaves_no_weight():
     learner, certificate = fit(Sap(C=0.1, rho1=100.0), PROBLEMS["real"](), max_epochs=50)
     assert not learner.w.any()
     assert certificate.relative_gap == pytest.approx(0.0, abs=1e-12)
-
-
-@names(is_certified, without=("1-slack", "FW", "DCD-SSVM, delta", "SAP, sparse"))
-def test_a_tight_gap_is_reached(name):
-    parameters = replace(SOLVERS[name], C=0.1, tolerance=1e-7)
-    learner, certificate = fit(parameters, random_problem(6), max_epochs=2000)
-    assert certificate.relative_gap <= 1e-7
-    assert learner.progress().primal == pytest.approx(certificate.primal, rel=1e-6)
-
-
-@pytest.mark.parametrize("make", [random_problem, tree_problem])
-def test_solvers_of_one_objective_agree(make):
-    squared = [dcd_light(C=0.05, delta=0, tolerance=5e-5), Dcd(C=0.05, delta=0, tolerance=5e-5)]
-    ways = [(nu, batch) for nu in (0, 1) for batch in (False, True)]
-    sparse = [Sap(C=0.1, rho1=0.1, rho2=0.5, nu=nu, batch=batch, tolerance=2e-5) for nu, batch in ways]
-    for solvers in (squared, sparse):
-        primals = [fit(parameters, make(7), max_epochs=3000)[1].primal for parameters in solvers]
-        assert max(primals) == pytest.approx(min(primals), rel=1e-4)
 
 
 @pytest.mark.parametrize("C", [0.05, 0.5])

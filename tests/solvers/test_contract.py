@@ -28,7 +28,7 @@ from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS, SPANNING, SPAN
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, halves, objective, random_problem, without_features
-from .running import epochs, planes_of
+from .running import epochs, planes_of, until
 
 C = 0.5
 COSTS = {"C": C, "rho1": 0.1, "rho2": 0.5}
@@ -333,7 +333,7 @@ def test_removed_examples_leave_nothing_in_w(name):
     np.testing.assert_allclose(dual_point(learner), summed, rtol=0, atol=atol)
     if is_certified(name):
         assert learner.certificate().gap >= 0
-        assert 0 <= epochs(learner, 300).certificate().relative_gap < 0.01, "learning goes on"
+        assert 0 <= until(learner, 5e-3, 300).certificate().relative_gap < 0.01, "learning goes on"
     learner.change(learner.problem, np.arange(30))
     assert np.abs(learner.prediction_weights()).max() <= atol and learner.progress().planes == 0
     dual_before = learner.progress().dual
@@ -379,7 +379,7 @@ def test_examples_and_features_may_be_added(name):
     assert len(new) == whole.dimension - part.dimension > 0
     assert new.any() or name in ("projected subgradient", "extragradient", "SAP, sparse")
     if is_certified(name):
-        grown = epochs(learner, 400).certificate()
+        grown = until(learner, 5e-3, 400).certificate()
         _, fresh = fit(parameters, whole, max_epochs=1000)
         assert -rounding(name) <= grown.relative_gap <= 5e-3
         assert grown.primal >= fresh.dual * (1 - 1e-6) and fresh.primal >= grown.dual * (1 - 1e-6)

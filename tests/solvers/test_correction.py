@@ -92,15 +92,6 @@ def test_an_example_is_corrected_at_once_and_updates_are_bounded():
     assert any(loss > 0.0 for max_updates, loss in losses if max_updates == 1)
 
 
-def test_weights_that_stand_in_many_examples_move_less():
-    before, metric = np.zeros(D), np.ones(D, np.float32)
-    metric[::2] = 1e-3
-    learner = start(Correction(), told(PROBLEM, rates=single(metric)), before)
-    learner.visit(np.array([0]))
-    moved = np.abs(learner.w)
-    assert 0 < moved[::2].max() < 0.01 * moved[1::2].max()
-
-
 def test_weights_that_come_later_are_free():
     part, whole = halves()
     known = np.full(part.dimension, 1e-3, np.float32)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.solvers.dcd import Dcd
-from spacy_ssvm.solvers.learner import fit, run_epoch, start
+from spacy_ssvm.solvers.learner import run_epoch, start
 from spacy_ssvm.solvers.rests import MAX_PAUSE
 
 from ..problems import all_planes, halves, objective, random_problem, slacks_of
@@ -63,12 +63,3 @@ def test_what_changes_the_problem_ends_all_waiting(change):
     else:
         learner.change(learner.problem, every, subtracts=False)
     assert not waiting(learner) and len(learner.rests.schedule.pauses) == learner.problem.n_examples
-
-
-def test_retuned_learners_reach_the_optimum():
-    problem = random_problem(5)
-    learner = epochs(start(Dcd(C=0.05, delta=0), problem), 20)
-    assert learner.retune(Dcd(C=0.5, delta=0))
-    _, fresh = fit(Dcd(C=0.5, delta=0, tolerance=1e-6), problem, 2000)
-    certificate = epochs(learner, 300).certificate()
-    assert certificate.relative_gap <= 1e-4 and certificate.primal == pytest.approx(fresh.primal, rel=1e-4)

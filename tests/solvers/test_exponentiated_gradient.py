@@ -6,36 +6,16 @@ from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.exponentiated_gradient import ExponentiatedGradient
-from spacy_ssvm.solvers.lbfgs import Lbfgs
-from spacy_ssvm.solvers.learner import fit, run_epoch, start
-from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.solvers.learner import run_epoch, start
 from spacy_ssvm.structures.tree.parts import SPANNING_GRANDPARENTS
 
 from ..models.tree.enumeration import tree_problem
-from ..problems import halves, random_problem, single_tokens
+from ..problems import random_problem
 from .family_reference import PROBLEMS, family_of, problem_of
 from .running import epochs
+from .test_lbfgs import MEMBERS, scipys_optimum
 
-MEMBERS = [(1.0, 0.0), (1.0, 1.0), (4.0, 0.5)]
 ROUNDING = 1e-6
-
-
-def optimum(known, C):
-    return minimize(known.primal, np.zeros(known.differences[0].shape[1]), (C,), jac=True, method="BFGS", tol=1e-6)
-
-
-@pytest.mark.parametrize("member", MEMBERS)
-@pytest.mark.parametrize("kind", PROBLEMS)
-@pytest.mark.parametrize("C", [0.1, 2.0])
-def test_the_enumerated_optimum(kind, member, C):
-    (beta, gamma), problem, known = member, problem_of(kind), family_of(kind, *member)
-    parameters = ExponentiatedGradient(C=C, beta=beta, gamma=gamma, tolerance=1e-6)
-    learner, certificate = fit(parameters, problem, max_epochs=300)
-    theirs = optimum(known, C)
-    assert -ROUNDING <= certificate.relative_gap <= 1e-6
-    assert certificate.primal == pytest.approx(theirs.fun, rel=2e-6)
-    # P is strongly convex, so that the gap bounds ½‖w − w*‖².
-    np.testing.assert_allclose(learner.w, theirs.x, rtol=0, atol=1.5 * np.sqrt(2e-6 * theirs.fun) + 1e-4)
 
 
 @pytest.mark.parametrize("member", MEMBERS)
@@ -43,7 +23,11 @@ def test_the_enumerated_optimum(kind, member, C):
 def test_every_epoch(kind, member):
     """The primal is that of its definition, the dual rises up to the optimum; the running primal comes near."""
     (beta, gamma), C, problem, known = member, 0.5, problem_of(kind), family_of(kind, *member)
-    learner, before, best = start(ExponentiatedGradient(C=C, beta=beta, gamma=gamma), problem), 0.0, optimum(known, C)
+    learner, before, best = (
+        start(ExponentiatedGradient(C=C, beta=beta, gamma=gamma), problem),
+        0.0,
+        scipys_optimum(known, C),
+    )
     for seed in range(8):
         figures, certificate = run_epoch(learner, np.random.default_rng(seed)), learner.certificate()
         assert certificate.primal == pytest.approx(known.primal(learner.w, C)[0], rel=1e-9)
@@ -69,43 +53,6 @@ def test_a_dual_point_by_enumeration(kind, member):
         value = (one.dual(w, C) + expected @ expected / 2) / C
         assert learner.distributions.values[example] == pytest.approx(value, rel=1e-6, abs=1e-6)
         assert learner.loss == pytest.approx(one.loss(0, w)[0], rel=1e-6, abs=1e-6)
-
-
-def test_fit_stops_at_its_tolerance():
-    problem, parameters = random_problem(5), ExponentiatedGradient(C=5.0)
-    learner, certificate = fit(parameters, problem, max_epochs=200)
-    assert learner.done() and 0 <= certificate.relative_gap <= parameters.tolerance
-    assert fit(parameters, problem, max_epochs=400)[1] == certificate, "more epochs were allowed, none was used"
-    assert fit(parameters, problem, max_epochs=1)[1].relative_gap > parameters.tolerance
-    endless, _ = fit(ExponentiatedGradient(C=5.0, tolerance=0), problem, max_epochs=40)
-    assert not endless.done()
-
-
-def test_it_agrees_with_lbfgs_where_labels_are_constrained():
-    problem = random_problem(6, n_labels=4)
-    constraints = problem.data.constraints
-    gold = problem.data.gold
-    seen = np.zeros((4, 4), np.bool_)
-    for begin, end in zip(problem.data.starts, problem.data.starts[1:]):
-        seen[gold[begin : end - 1], gold[begin + 1 : end]] = True
-    forbidden = ~seen & (np.arange(16).reshape(4, 4) % 2 == 0)
-    assert forbidden.any()
-    transition = np.where(forbidden, FORBIDDEN, 0.0)
-    constrained = problem.data._replace(constraints=constraints._replace(transition=transition))
-    problem = chain_problem(constrained, 12)
-    _, ours = fit(ExponentiatedGradient(C=2.0, tolerance=1e-5), problem, max_epochs=200)
-    _, theirs = fit(Lbfgs(C=2.0, tolerance=1e-8), problem, max_epochs=100)
-    assert ours.relative_gap <= 1e-5 and ours.primal == pytest.approx(theirs.primal, rel=1e-5)
-
-
-@pytest.mark.parametrize("C", [0.05, 2.0])
-def test_crf_of_single_tokens_is_logistic_regression(C):
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    problem, X, y = single_tokens(4, seed=9)
-    learner, _ = fit(ExponentiatedGradient(C=C, gamma=0, tolerance=1e-6), problem, max_epochs=300)
-    theirs = linear_model.LogisticRegression(C=C, fit_intercept=False, tol=1e-8, max_iter=10_000).fit(X, y)
-    assert not learner.w[:16].any()
-    np.testing.assert_allclose(learner.w[16:].reshape(-1, 4).T, theirs.coef_, atol=1e-2)
 
 
 def test_scores_of_any_size():
@@ -146,17 +93,6 @@ def test_removed_examples_leave_nothing_in_w(make):
     assert learner.progress().dual == pytest.approx(0, abs=1e-9)
 
 
-def test_examples_and_features_may_be_added():
-    """It ends where a learner that has known them from the start ends."""
-    (part, whole), parameters = halves(), ExponentiatedGradient(C=0.5, tolerance=1e-5)
-    learner = epochs(start(parameters, part), 3)
-    before = learner.progress()
-    learner.change(whole)
-    assert learner.progress() == before
-    _, anew = fit(parameters, whole, max_epochs=200)
-    assert epochs(learner, 60).certificate().primal == pytest.approx(anew.primal, rel=2e-5)
-
-
 def test_a_warm_start_keeps_w_near():
     """½‖w − w₀‖² is the regulariser: the optimum by SciPy."""
     problem, known, C = problem_of("indicators"), family_of("indicators", 1.0, 0.0), 0.5
@@ -171,18 +107,6 @@ def test_a_warm_start_keeps_w_near():
 
     theirs = minimize(primal, w0, jac=True, method="BFGS", tol=1e-6)
     assert certificate.primal == pytest.approx(theirs.fun, rel=1e-5) == certificate.dual
-
-
-def test_other_parameters_reach_their_own_optimum():
-    problem = random_problem(2)
-    learner = epochs(start(ExponentiatedGradient(C=0.3), problem), 5)
-    for changes in ({"C": 1.0}, {"C": 0.05}, {"C": 0.2, "beta": 3.0, "gamma": 0.0}):
-        parameters = ExponentiatedGradient(**changes)
-        assert learner.retune(parameters)
-        assert learner.certificate().gap >= 0
-        _, anew = fit(Lbfgs(**changes, tolerance=1e-8), problem, max_epochs=100)
-        found = epochs(learner, 40).certificate()
-        assert found.primal == pytest.approx(anew.primal, rel=1e-4) and found.relative_gap < 1e-4
 
 
 def test_a_state_that_does_not_fit_its_examples():
@@ -225,8 +149,3 @@ def test_any_C_moves_every_example(C, known_part):
 def test_structures_without_exact_marginals_are_refused():
     with pytest.raises(ValueError, match="this solver needs exact marginals, which the model's structure does not"):
         start(ExponentiatedGradient(), tree_problem(4, structure=SPANNING_GRANDPARENTS))
-
-
-def test_it_refuses_what_is_not_smooth():
-    with pytest.raises(ValueError, match=r"solver\.beta must be finite for exponentiated gradient"):
-        ExponentiatedGradient(beta="inf")

@@ -12,7 +12,7 @@ from spacy_ssvm.solvers.lse import LseCuttingPlane, LseSdcd
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, random_problem, summed_errors, summed_errors_optimum, without_features
-from .running import epochs, planes_of
+from .running import planes_of
 
 BOTH = [LseSdcd, LseCuttingPlane]
 
@@ -133,49 +133,6 @@ def test_two_loops(make, monkeypatch):
         assert len(passes) == expected
         learner.visit(np.arange(5))
         learner.end_epoch()
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_removed_examples_leave_nothing_behind(make):
-    """Their share of w goes, the others' stays; learnt again, they are where they were."""
-    C = 0.05
-    problem, planes, least = solved("classes", C)
-    learner = epochs(start(make(C=C, tolerance=1e-6, kappa1=2), problem), 6)
-    shares = [planes_of(learner.planes, i) for i in range(problem.n_examples)]
-    gone = np.array([3, 17, 4])
-    learner.change(learner.problem, gone)
-    expected = np.zeros_like(learner.w)
-    for i in set(range(problem.n_examples)) - set(gone):
-        assert len(planes_of(learner.planes, i)) == len(shares[i])
-        for alpha, _, indices, values in shares[i]:
-            expected[indices] += alpha * values
-    assert not any(planes_of(learner.planes, i) for i in gone)
-    np.testing.assert_allclose(learner.w, expected, rtol=0, atol=1e-12)
-    dual = learner.progress().dual
-    assert epochs(learner, 1).progress().dual > dual
-    epochs(learner, 60)
-    assert summed_errors(planes, learner.w, C) == pytest.approx(least, rel=1e-5)
-    learner.change(learner.problem, np.arange(problem.n_examples))
-    assert np.abs(learner.w).max() < 1e-12 and learner.progress().planes == 0
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_forgotten_examples_leave_their_share_of_w(make):
-    C = 0.05
-    problem, _, _ = solved("classes", C)
-    learner = epochs(start(make(C=C, kappa1=2), problem), 6)
-    w = learner.w.copy()
-    gone = np.arange(0, 40, 2)
-    share = np.zeros_like(w)
-    for i in gone:
-        for alpha, _, indices, values in planes_of(learner.planes, i):
-            share[indices] += alpha * values
-    learner.change(learner.problem, gone, subtracts=False)
-    assert learner.w.tobytes() == w.tobytes() and learner.progress().dual is None and not learner.done()
-    learner.change(learner.problem, np.arange(1, 40, 2))
-    np.testing.assert_allclose(learner.w, share, rtol=0, atol=1e-12)
-    epochs(learner, 2)
-    assert np.abs(learner.w - share).max() > 1e-3
 
 
 @pytest.mark.parametrize("make", BOTH)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
@@ -89,18 +89,6 @@ def test_visiting_all_at_once_is_visiting_one_by_one(parameters):
     )
 
 
-@pytest.mark.parametrize("C", [0.02, 1.0])
-def test_the_programme_of_one_plane_has_the_step_of_one_best(C):
-    """The k-best kernel and the 1-best one, of structures that have no more than the gold one and another."""
-    problem = random_problem(3, n_examples=20, n_labels=2, max_length=1, real=True)
-    one, two = (start(Mira(C=C, k=k), problem) for k in (1, 2))
-    for _ in range(3):
-        one.visit(np.arange(20))
-        two.visit(np.arange(20))
-    np.testing.assert_allclose(two.w, one.w, rtol=0, atol=1e-8)
-    assert one.progress().loss == pytest.approx(two.progress().loss, rel=1e-8)
-
-
 def test_prediction_based_1_best():
     problem = random_problem(1, max_length=4, n_rows=8)
     planes, w, total, learner = Enumerated(problem), np.zeros(problem.dimension), 0.0, start(PredictionMira(), problem)
@@ -118,7 +106,6 @@ VECTORS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(VECTORS, st.sampled_from([0.01, 0.3, 4.0]))
 @example([([1, 0, 0], 1.0), ([1, 0, 0], 1.0)], 4.0)  # equal planes
 @example([([0, 0, 0], 1.0), ([1, 1, 0], 2.0)], 4.0)  # zero norm
@@ -133,7 +120,6 @@ def test_smo_closes_its_gap(planes, C):
     assert C * g.max() - alpha @ g <= 2e-10 * C
 
 
-@settings(deadline=None)
 @given(VECTORS)
 @example([([0, 0, 0], 1.0), ([1, 1, 0], 2.0)])
 @example([([1, 0, 0], 1.0), ([-1, 0, 0], 1.0)])  # no w satisfies both
@@ -147,3 +133,15 @@ def test_hildreth_satisfies_what_can_be(planes):
     if linprog(np.zeros(3), -differences[feasible], -linear[feasible], bounds=(None, None)).status == 0:
         g = (linear - differences @ (alpha @ differences))[feasible]
         np.testing.assert_allclose(np.maximum(g, -alpha[feasible]), 0, atol=1e-4)
+
+
+@pytest.mark.parametrize("C", [0.02, 1.0])
+def test_the_programme_of_one_plane_has_the_step_of_one_best(C):
+    """The k-best kernel and the 1-best one, of structures that have no more than the gold one and another."""
+    problem = random_problem(3, n_examples=20, n_labels=2, max_length=1, real=True)
+    one, two = (start(Mira(C=C, k=k), problem) for k in (1, 2))
+    for _ in range(3):
+        one.visit(np.arange(20))
+        two.visit(np.arange(20))
+    np.testing.assert_allclose(two.w, one.w, rtol=0, atol=1e-8)
+    assert one.progress().loss == pytest.approx(two.progress().loss, rel=1e-8)

@@ -33,7 +33,7 @@ def test_exact_oracles_are_never_beaten(name):
     if not name.startswith("LSE"):
         problems.append(tree_problem(5, structure=PROJECTIVE_SIBLINGS))
     for problem in problems:
-        with_check, without = (fit(replace(SOLVERS[name], check_oracle=on), problem, 15)[0] for on in (True, False))
+        with_check, without = (fit(replace(SOLVERS[name], check_oracle=on), problem, 6)[0] for on in (True, False))
         np.testing.assert_array_equal(with_check.prediction_weights(), without.prediction_weights())
 
 

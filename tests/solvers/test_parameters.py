@@ -11,6 +11,7 @@ import pytest
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.solvers.dca import Dca
 from spacy_ssvm.solvers.dcd import Dcd, dcd_light
+from spacy_ssvm.solvers.exponentiated_gradient import ExponentiatedGradient
 from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit
 from spacy_ssvm.solvers.parameters import LARGEST, LARGEST_BETA, SMALLEST
@@ -112,9 +113,10 @@ def test_the_perceptrons_loss_is_refused(solver):
         SOLVERS[solver](beta="inf", gamma=0)
 
 
-def test_lbfgs_refuses_what_is_not_smooth():
-    with pytest.raises(ValueError, match=r"solver\.beta must be finite for L-BFGS"):
-        Lbfgs(beta="inf", gamma=1)
+@pytest.mark.parametrize("make, name", [(Lbfgs, "L-BFGS"), (ExponentiatedGradient, "exponentiated gradient")])
+def test_what_is_not_smooth_is_refused(make, name):
+    with pytest.raises(ValueError, match=rf"solver\.beta must be finite for {name}"):
+        make(beta="inf", gamma=1)
 
 
 @pytest.mark.parametrize("beta", ["inf", math.inf, np.inf])

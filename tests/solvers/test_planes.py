@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import working_set
@@ -22,7 +22,6 @@ ROOM = int(working_set.max_codes(D))
 PAIRS = st.lists(
     st.tuples(st.sampled_from([0, 1, 3, 5]), st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])), max_size=12
 )
-without_deadline = settings(deadline=None)
 
 
 def written(pairs):
@@ -34,7 +33,6 @@ def written(pairs):
     return buffer, dense
 
 
-@without_deadline
 @given(PAIRS)
 def test_merge(pairs):
     """Each coordinate once, ascending, no zeros."""
@@ -42,13 +40,6 @@ def test_merge(pairs):
     size = merge(buffer, len(pairs))
     assert buffer.indices[:size].tolist() == np.flatnonzero(dense).tolist()
     assert buffer.values[:size].tolist() == dense[np.flatnonzero(dense)].tolist()
-
-
-def test_merge_of_the_largest_index():
-    buffer, _ = written([(0, 1.0), (0, 1.0)])
-    buffer.indices[:] = 2**31 - 1
-    assert merge(buffer, 2) == 1
-    assert buffer.indices[0] == 2**31 - 1 and buffer.values[0] == 2.0
 
 
 @pytest.mark.parametrize("largest", [0, 255, 256, 2**16, 2**24 - 1, 2**31 - 1])
@@ -67,7 +58,6 @@ def test_merge_of_many_entries(entries, largest):
     assert buffer.values[:size].tolist() == sums
 
 
-@without_deadline
 @given(PAIRS, st.lists(st.floats(-3, 3), min_size=D, max_size=D), st.floats(-2, 2))
 def test_dot_axpy_and_norm(pairs, weights, step):
     buffer, dense = written(pairs)
@@ -80,7 +70,6 @@ def test_dot_axpy_and_norm(pairs, weights, step):
     np.testing.assert_allclose(w, expected, atol=1e-12)
 
 
-@without_deadline
 @given(PAIRS, PAIRS)
 def test_products_of_the_k_best(first, second):
     """Planes behind gaps, as merging leaves them."""
@@ -104,7 +93,6 @@ def test_products_of_the_k_best(first, second):
             assert plane_product(best, k, plane, size) == pytest.approx(dense[k] @ dense[j], abs=1e-12)
 
 
-@without_deadline
 @given(
     st.lists(st.tuples(st.integers(0, 2), PAIRS, st.sampled_from([0.0, 0.5, 1.0]), st.booleans()), max_size=12),
     st.data(),
@@ -162,7 +150,6 @@ SPARSE = st.dictionaries(
 )
 
 
-@without_deadline
 @given(SPARSE, SPARSE)
 def test_codes_of_any_plane(first, second):
     """What is stored is read again, whatever the gaps and values, and takes no more room than `max_codes` says."""

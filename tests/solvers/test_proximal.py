@@ -1,12 +1,11 @@
 """Learning that starts from earlier weights w₀ and is held to them: ½‖w − w₀‖² in place of ½‖w‖².
 
-Objectives are evaluated here from all structures of a multi-class problem, in plain NumPy.
+Objectives are evaluated here from all structures of a multi-class problem.
 """
 
 import numpy as np
 import pytest
 
-from spacy_ssvm.models.chain.oracles import multiclass_problem
 from spacy_ssvm.solvers.dcd import Cpd, Dcd
 from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
 from spacy_ssvm.solvers.lbfgs import Lbfgs
@@ -16,7 +15,9 @@ from spacy_ssvm.solvers.one_slack import OneSlack
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
 
-CLASSES, ROWS, C = 3, 5, 0.5
+from ..problems import all_planes, random_problem
+
+C = 0.5
 TIGHT = 1e-6
 SOLVERS = {
     "DCD": Dcd(C=C, delta=0.0, tolerance=TIGHT),
@@ -32,37 +33,25 @@ SOLVERS = {
 
 
 class Tiny:
-    """Classes of random examples, every structure of which is at hand."""
+    """Classes of random examples, weights to start from, and every plane."""
 
     def __init__(self, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        self.x = (rng.random((12, ROWS)) < 0.5) * rng.normal(1.0, 0.3, (12, ROWS))
-        self.x[:, 0] = 1.0
-        self.y = rng.integers(0, CLASSES, 12)
-        self.w0 = np.concatenate([np.zeros(CLASSES**2), rng.normal(0.0, 0.5, ROWS * CLASSES)])
-        rows = [np.flatnonzero(x) for x in self.x]
-        starts = np.cumsum([0, *map(len, rows)])
-        values = np.concatenate([x[r] for x, r in zip(self.x, rows)]).astype(np.float32)
-        self.x = np.zeros_like(self.x)
-        for i, found in enumerate(rows):
-            self.x[i, found] = values[starts[i] : starts[i + 1]]
-        self.problem = multiclass_problem(starts, np.concatenate(rows), values, self.y, CLASSES, ROWS)
+        self.problem = random_problem(seed, n_examples=12, max_length=1, n_rows=5, real=True)
+        self.w0 = np.random.default_rng(seed).normal(0.0, 0.5, self.problem.dimension)
+        self.planes = all_planes(self.problem)
 
     def violations(self, w: np.ndarray) -> np.ndarray:
         """g of every class of every example [n, classes]."""
-        scores = self.x @ w[CLASSES**2 :].reshape(ROWS, CLASSES)
-        gold = scores[np.arange(12), self.y]
-        return (np.arange(CLASSES) != self.y[:, None]) - (gold[:, None] - scores)
+        return (self.planes.losses - self.planes.differences @ w).reshape(12, -1)
 
     def penalty(self, parameters, w: np.ndarray) -> float:
         if not isinstance(parameters, Sap):
             return float((w - self.w0) @ (w - self.w0)) / 2
-        p = parameters
 
         def value(u):
-            return p.rho1 * np.abs(u).sum() + p.rho2 / 2 * u @ u
+            return parameters.rho1 * np.abs(u).sum() + parameters.rho2 / 2 * u @ u
 
-        slope = p.rho1 * np.sign(self.w0) + p.rho2 * self.w0
+        slope = parameters.rho1 * np.sign(self.w0) + parameters.rho2 * self.w0
         return float(value(w) - value(self.w0) - slope @ (w - self.w0))
 
     def primal(self, parameters, w: np.ndarray) -> float:
@@ -116,7 +105,6 @@ def test_both_solvers_of_the_summed_error(parameters):
     learner = run(tiny, parameters, 300)
     w = learner.prediction_weights()
     g = tiny.violations(w)
-    g[np.arange(12), tiny.y] = 0.0
     primal = tiny.penalty(parameters, w) + C * float(np.maximum(g, 0.0).sum())
     assert learner.progress().dual == pytest.approx(primal, rel=1e-3)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.solvers import working_set
@@ -198,7 +198,6 @@ def test_the_primal_of_a_batch_epoch_is_that_of_the_oracles_w(variant):
 CHANGES = st.lists(st.lists(st.tuples(st.integers(0, 4), st.floats(-2, 2)), max_size=2), max_size=60)
 
 
-@settings(deadline=None)
 @given(CHANGES, st.sampled_from([0.0, 0.01, 1.0, 30.0]), st.sampled_from([0.0, 0.3, 1.0]))
 def test_resting_coordinates_miss_nothing(changes, nu, rho1):
     """β and w, bit by bit, are those of the rule applied to all coordinates each time."""

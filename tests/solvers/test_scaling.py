@@ -8,14 +8,14 @@ import pytest
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.dcd import Cpd, Dcd
 from spacy_ssvm.solvers.l1 import Extragradient, ProjectedSubgradient
-from spacy_ssvm.solvers.learner import fit, start
+from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.problem import min_cost
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sgd import Sgd
 
 from ..problems import random_problem
 from .running import epochs
-from .test_contract import SOLVERS, is_certified, names
+from .test_contract import SOLVERS, names
 
 UNIT = 2.0**-40
 
@@ -51,33 +51,14 @@ def scaled_parameters(parameters):
 @names(without=("SGD, eta0 selected", "perceptron", "L-BFGS"))
 @pytest.mark.parametrize("real", [False, True])
 def test_the_same_steps(name, real):
-    """As far as the optimum: nothing that a solver neglects is of a size of its own."""
+    """Near the optimum, too: nothing that a solver neglects is of a size of its own."""
     problem = random_problem(4, max_length=4, real=real)
-    ours = epochs(start(SOLVERS[name], problem), 150)
-    theirs = epochs(start(scaled_parameters(SOLVERS[name]), scaled(problem)), 150)
+    ours = epochs(start(SOLVERS[name], problem), 40)
+    theirs = epochs(start(scaled_parameters(SOLVERS[name]), scaled(problem)), 40)
     # The products of cuts are differences of losses, which are rounded.
     atol = 1e-6 if name == "LSE, cutting plane" else 0.0
     np.testing.assert_allclose(theirs.prediction_weights() / UNIT, ours.prediction_weights(), rtol=0, atol=atol)
     assert ours.prediction_weights().any()
-
-
-@names(is_certified, without=("1-slack", "FW", "DCD-SSVM, delta", "SAP, sparse"))
-def test_the_gap_is_as_small(name):
-    """The unit is no power of two here."""
-    problem = random_problem(6)
-    chains = problem.data
-    tiny = chain_problem(chains._replace(costs=chains.costs * 1e-6), 12)
-    parameters = replace(SOLVERS[name], C=0.1, tolerance=1e-7)
-    changes = {}
-    if not isinstance(parameters, Cpd | Dcd):
-        changes["C"] = parameters.C * 1e-6
-    if isinstance(parameters, Sap):
-        changes |= {"rho1": parameters.rho1 * 1e-6, "nu": parameters.nu * 1e6, "mu": parameters.mu * 1e-6}
-    learner, certificate = fit(replace(parameters, **changes), tiny, max_epochs=2000)
-    expected, certified = fit(parameters, problem, max_epochs=2000)
-    assert certificate.relative_gap <= 1e-7
-    assert certificate.primal == pytest.approx(1e-12 * certified.primal, rel=2e-7)
-    np.testing.assert_allclose(learner.prediction_weights() * 1e6, expected.prediction_weights(), atol=1e-2)
 
 
 def test_the_unit_is_the_smallest_cost_of_a_mistake():

@@ -361,18 +361,6 @@ def test_margins_in_another_unit(unit):
     assert (drawn.margins().through == 0.0).sum() == 6
 
 
-def test_rounding_hides_no_segment_of_the_best_sequence():
-    """Sums of thirds in another order differ in their last bits."""
-    allowed = biluo_constraints(2)
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        tokens, transitions = rng.normal(size=(6, n_states(2))) / 3, rng.normal(size=(n_states(2),) * 2) / 3
-        drawn = ChainScores(tokens, TransitionScores(transitions + allowed.transition, allowed.start, allowed.end))
-        (best,), lattice = drawn.best(1), drawn.margins()
-        assert [part for part, _ in segments_above(lattice, 0.0)] == own_parts("segments", best)
-        assert (lattice.values()[np.arange(6), best.labels] >= 0.0).all()
-
-
 @pytest.mark.parametrize("n_tokens", [100, 1000])
 def test_what_is_predicted_is_listed_where_scores_cancel(n_tokens):
     """Half of the tokens score some +10, the others as much below 0: sums on the way are far larger than the total."""

@@ -102,17 +102,6 @@ def test_labels_are_those_of_all_features(templates, batches, seed, hash_bits):
         assert_equal(drawn.labels(texts), drawn.expected(texts))
 
 
-def test_most_templates_of_the_feature_sets_are_in_groups():
-    from spacy_ssvm.features.sets import ner_features, senter_features, tagger_features
-
-    for features in (tagger_features(), ner_features(), senter_features()):
-        templates = [str(template) for template in features.templates]
-        split = Extractor(templates, {}, {}).split
-        grouped = sum(len(group.program.seeds) for group in split.groups)
-        assert grouped + len(split.rest.seeds) == len(templates)
-        assert grouped > len(templates) / 2
-
-
 def test_sums_are_bounded(monkeypatch):
     monkeypatch.setattr(type_sums, "MAX_SCORES", 500)
     drawn = Drawn(["lower[0]", "shape[0]", "lower[-1]", "suffix1[-1]"], [WORDS], 0)

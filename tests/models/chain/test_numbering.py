@@ -54,26 +54,6 @@ def nothing_numbered(n_labels):
     return new_numbering(R, n_labels, np.zeros(0, np.int64))
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 5, 9])
-@pytest.mark.parametrize("frequent", [[], [0, 3]])
-@pytest.mark.parametrize("n_attributes", [0, 3])
-def test_learning_is_the_same_but_for_rounding(n_labels, frequent, n_attributes):
-    n_labels += n_attributes
-    chains, solver = random_chains(n_labels, n_attributes=n_attributes), Dcd(seed=0, tolerance=0)
-    numbering = new_numbering(R, n_labels, np.array(frequent, np.int64))
-    expected, by_row = fit(solver, chain_problem(chains, R), 8)
-    found, by_use = fit(solver, numbered_problem(chains, numbering), 8)
-    begin, pairs = n_labels * n_labels, pairs_of(numbering, n_labels)
-    weights = np.zeros(begin + R * n_labels)
-    weights[:begin] = found.w[:begin]
-    used = np.flatnonzero(pairs != NO_PAIR)
-    weights[begin + pairs[used]] = found.w[begin + used]
-    np.testing.assert_allclose(weights, expected.w, atol=1e-12)
-    assert by_use == pytest.approx(by_row, abs=1e-10)
-    assert not found.w[begin + np.flatnonzero(pairs == NO_PAIR)].any() and not found.w[begin + len(pairs) :].any()
-    assert found.progress().planes == expected.progress().planes
-
-
 def test_oracles_that_number_weights_run_in_one_thread(monkeypatch):
     asked = []
     for name in ("in_threads", "worked_ahead"):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.chain.data import make_chains, plane_entries
-from spacy_ssvm.models.chain.oracles import chain_problem, feature_difference, multiclass_problem
+from spacy_ssvm.models.chain.oracles import chain_problem, feature_difference
 from spacy_ssvm.solvers.gradients import sum_losses
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import unconstrained
@@ -106,24 +106,3 @@ def test_no_digit_is_lost_where_the_only_way_is_an_improbable_one(score):
     assert log_partition == pytest.approx(score + np.log1p(np.exp(0.5)), rel=1e-14)
     second = 1 / (1 + np.exp(-0.5))
     np.testing.assert_allclose(found, [0, 1 - second, 0, second], atol=1e-12)
-
-
-def test_classes_are_chains_of_length_one():
-    """Class c of example i has the plane x_i at the gold class's weights, −x_i at those of c, and loss 1."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(3, 2)).astype(np.float32)
-    gold = np.array([2, 0, 1])
-    problem = multiclass_problem(np.arange(0, 7, 2), np.tile([0, 1], 3), x.ravel(), gold, 3, 2)
-    assert (problem.n_examples, problem.dimension) == (3, 3 * 3 + 2 * 3)
-    weights = rng.normal(size=problem.dimension)
-    for i in range(3):
-        differences = np.zeros((3, problem.dimension))
-        for c in range(3):
-            block = np.zeros((2, 3))
-            block[:, gold[i]] += x[i]
-            block[:, c] -= x[i]
-            differences[c, 9:] = block.ravel()
-        planes = differences, (np.arange(3) != gold[i]).astype(float)
-        check_max(problem, i, weights, 1.0, *planes)
-        check_gradient(problem, i, weights, 1.0, 1.0, *planes)
-        check_kbest(problem, i, weights, 1.0, 3, *planes)

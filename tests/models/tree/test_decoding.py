@@ -20,8 +20,6 @@ from spacy_ssvm.structures.tree.parts import (
 from ...structures.tree.enumeration import is_projective, is_tree
 from .enumeration import Labelled, every, exact, examples_of, few, labelled_tree, random_sentences, tiny_trees
 
-PER_TOKEN = ("gold", "gold_labels", "head_costs", "label_costs")
-
 
 def decoded(data, weights) -> list[Labelled]:
     """By w, float64 [d], or by a `WeightVector`."""
@@ -68,42 +66,6 @@ def test_long_sentences(structure, multi_root):
         assert max(y.labels) < 4
         crossing |= not is_projective(y.heads)
     assert crossing == (structure in (SPANNING, SPANNING_GRANDPARENTS))
-
-
-@every
-def test_a_batch_is_its_sentences(structure):
-    data, weights = long_sentences(structure, [7, 0, 12, 1])
-    together = decoded(data, weights)
-    assert decoded(data, weights) == together, "decoding changes nothing"
-    for example, y in zip(examples_of(data), together):
-        tokens, starts = example.tokens, data.candidate_starts[example.first : example.tokens.stop + 1]
-        columns = data.columns._replace(
-            starts=np.array([0, example.n]),
-            keys=data.columns.keys[:, tokens].copy(),
-            reals=data.columns.reals[:, tokens].copy(),
-        )
-        alone = data._replace(
-            columns=columns,
-            candidate_starts=starts - starts[0],
-            candidates=data.candidates[starts[0] : starts[-1]].copy(),
-            **{
-                name: getattr(data, name)[tokens].copy()
-                for name in ("gold", "gold_labels", "head_costs", "label_costs")
-            },
-        )
-        assert decoded(alone, weights) == [y]
-
-
-def test_more_trees_are_no_worse():
-    """First order: spanning trees, then projective ones, then those with one root."""
-    data, weights = long_sentences(PROJECTIVE, [30, 18])
-    totals = []
-    for structure, multi_root in ((SPANNING, True), (PROJECTIVE, True), (PROJECTIVE, False)):
-        shape = data.shape._replace(structure=structure, multi_root=multi_root)
-        found = decoded(data._replace(shape=shape, decoder=decoder(structure)), weights)
-        totals.append(sum(e.scores([y], weights)[0] for e, y in zip(examples_of(data), found)))
-    assert totals == sorted(totals, reverse=True)
-    assert totals[0] > totals[-1]
 
 
 @pytest.mark.parametrize(

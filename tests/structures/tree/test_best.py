@@ -32,17 +32,6 @@ def test_the_tree_is_the_best_one(structure, scores, multi_root):
 
 
 @structures
-@roots
-@pytest.mark.parametrize("forbidden", [0.0, 0.4, 1.0])
-def test_six_tokens(structure, forbidden, multi_root):
-    random = np.random.default_rng(6)
-    for _ in range(3):
-        scores = random.normal(size=(7, 7))
-        scores[random.random((7, 7)) < forbidden] = FORBIDDEN
-        check(structure, scores, multi_root)
-
-
-@structures
 @given(data=st.data(), n=st.integers(1, 5), multi_root=st.booleans())
 def test_large_scores_lose_no_unit(structure, data, n, multi_root):
     """Sums of five such scores are exact; a penalty above their range would not be."""
@@ -77,18 +66,8 @@ def test_a_long_sentence_and_its_mirror_image(structure, n, multi_root):
 
 
 @structures
-@pytest.mark.parametrize("n", [60, 500])
-def test_the_best_head_of_each_token_where_these_make_a_tree(structure, n):
-    random = np.random.default_rng(n)
-    _, tree = structure.best(random.normal(size=(n + 1, n + 1)), False)
-    scores = random.random((n + 1, n + 1))
-    scores[list(tree[1:]), range(1, n + 1)] += 1.0
-    assert structure.best(scores, False)[1] == structure.best(scores, True)[1] == tree
-
-
-@structures
 @roots
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_longer_sentences_are_certified_by_the_log_partition(structure, seed, multi_root):
     """The best of N trees lies within log N / t of log Σ exp(t · score) / t, which leaves one whole number."""
     n, t, rng = 40, 200.0, np.random.default_rng(seed)
@@ -99,10 +78,3 @@ def test_longer_sentences_are_certified_by_the_log_partition(structure, seed, mu
     assert structure.is_legal(tree, multi_root)
     log_partition, _ = structure.marginals(scores * t, multi_root)
     assert score == arcs_score(scores, tree) == math.floor(log_partition / t + 1e-9)
-
-
-@structures
-@roots
-@pytest.mark.parametrize(("n", "tree"), [(0, (-1,)), (1, (-1, 0))])
-def test_the_only_tree(structure, n, tree, multi_root):
-    assert structure.best(np.full((n + 1, n + 1), 2.5), multi_root) == (2.5 * n, tree)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.structures import FORBIDDEN
 
-from .enumeration import arcs_score, is_tree, score_matrices
+from .enumeration import arcs_score, score_matrices
 from .first_order import PROJECTIVE, SPANNING, roots, structures
 
 
@@ -36,14 +36,6 @@ def test_a_large_k_lists_every_tree(structure, scores, multi_root):
     check(structure, scores, 130, multi_root)
 
 
-@roots
-@pytest.mark.parametrize("k", [1, 300, 3000])
-def test_six_tokens(k, multi_root):
-    random = np.random.default_rng(k)
-    check(PROJECTIVE, random.normal(size=(7, 7)), k, multi_root)
-    check(PROJECTIVE, random.integers(-1, 2, size=(7, 7)).astype(np.float64), k, multi_root)
-
-
 @structures
 @given(scores=score_matrices(forbidden=False), token=st.integers(1, 5))
 def test_none_where_every_tree_is_forbidden(structure, scores, token):
@@ -52,10 +44,9 @@ def test_none_where_every_tree_is_forbidden(structure, scores, token):
     assert len(found) == len(heads) == (0 if len(scores) > 1 else 1)
 
 
-@given(score_matrices(), st.integers(-3, 0))
-def test_k_below_one_is_refused(scores, k):
+def test_k_below_one_is_refused():
     with pytest.raises(ValueError, match="k must be at least 1"):
-        PROJECTIVE.k_best(scores, k, False)
+        PROJECTIVE.k_best(np.zeros((3, 3)), 0, False)
 
 
 @roots
@@ -81,19 +72,3 @@ def test_a_long_sentence(structure, n, k, multi_root):
             without[best[m], m] = FORBIDDEN
             seconds.append(structure.best(without, multi_root)[0])
         assert found[1] == pytest.approx(max(seconds), rel=1e-12)
-
-
-@roots
-def test_no_exchange_of_one_head_is_left_out(multi_root):
-    """All that beat the last spanning tree of the list are in it."""
-    scores = np.random.default_rng(0).normal(size=(61, 61))
-    scores[0] += 2.0
-    found, heads = SPANNING.k_best(scores, 20, multi_root)
-    listed = {tuple(tree) for tree in heads.tolist()}
-    best = tuple(heads[0].tolist())
-    for m in range(1, 61):
-        for h in range(61):
-            other = (*best[:m], h, *best[m + 1 :])
-            beats = h != m and found[0] - scores[best[m], m] + scores[h, m] > found[-1] + 1e-9
-            if beats and is_tree(other) and (multi_root or other.count(0) == 1):
-                assert other in listed

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -44,20 +44,10 @@ def check(parts, multi_root):
     assert [score, parts_score(siblings_only, tree)] == pytest.approx([best, best], rel=1e-12, abs=1e-12)
 
 
+@settings(max_examples=60)
 @given(scored_parts(), st.booleans())
 def test_eisner_siblings(parts, multi_root):
     check(parts, multi_root)
-
-
-@roots
-@pytest.mark.parametrize("forbidden", [0.0, 0.4])
-def test_six_tokens(forbidden, multi_root):
-    random = np.random.default_rng(6)
-    for _ in range(3):
-        scores = random.normal(size=(7, 7))
-        scores[random.random((7, 7)) < forbidden] = FORBIDDEN
-        scores[range(6), range(1, 7)] = 0.0
-        check(parts_of(scores, lambda h, s, m: random.normal()), multi_root)
 
 
 @given(st.integers(1, 5).flatmap(lambda n: arrays(np.bool_, (n + 1, n + 1))), st.booleans())

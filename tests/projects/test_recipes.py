@@ -11,7 +11,7 @@ import spacy
 import srsly
 from spacy.tokens import DocBin
 
-from ..test_docs import ROOT
+from ..corpora import ROOT
 
 RECIPES = ROOT / "projects" / "recipes"
 TEXTS = ["One here. Two here.", "Three.", ""]
@@ -41,6 +41,7 @@ def check(model: Path, rows: list[tuple[int, bytes]]) -> None:
         assert doc.to_json() == expected.to_json()
 
 
+@pytest.mark.slow
 def test_pool(model: Path, tmp_path: Path) -> None:
     run("with_pool.py", model, tmp_path / "in.jsonl", tmp_path / "out.jsonl", "2")
     check(model, [(row["id"], b64decode(row["doc"])) for row in srsly.read_jsonl(tmp_path / "out.jsonl")])

@@ -1,9 +1,9 @@
 """Non-projective trees with siblings and grandparents, approximately: climbing from the best projective tree.
 
 McDonald & Pereira 2006, §4: as long as another head of a token makes the tree better, all else being equal, it gets its
-best head. Most trees are projective or nearly so, so that few arcs have to be moved. A second climb starts from the
-best tree of single arcs, which may have any arcs that cross. The better end is the result, so it never scores below
-the best projective tree, nor below the best tree of single arcs.
+best head. Most trees are projective or nearly so, so that few arcs have to be moved. If arcs cross in the best tree of
+single arcs, a second climb starts from there. The better end is the result, so it never scores below the best
+projective tree, nor below the best tree of single arcs.
 """
 
 import numpy as np
@@ -116,6 +116,17 @@ def climb(parts, multi_root, heads):
 
 
 @kernel
+def has_crossing_arcs(heads):
+    """Whether arcs of a tree cross: then some token between the ends of an arc has a head beyond them."""
+    for m in range(1, len(heads)):
+        left, right = min(heads[m], m), max(heads[m], m)
+        for node in range(left + 1, right):
+            if not left <= heads[node] <= right:
+                return True
+    return False
+
+
+@kernel
 def climbing_decode(parts, multi_root, heads):
     """Write a tree of high score to heads int32 [n + 1], heads[0] = −1, and return its score.
 
@@ -124,12 +135,15 @@ def climbing_decode(parts, multi_root, heads):
     maximum_spanning_tree(dense_scores(parts), multi_root, heads)
     if len(parts.siblings) + len(parts.grands) == 0:
         return score_tree(parts, heads)
-    climb(parts, multi_root, heads)
-    best, projective = score_tree(parts, heads), np.empty_like(heads)
+    best, projective = -np.inf, np.empty_like(heads)
     if eisner_grandparents(parts, multi_root, projective) > -np.inf:
         climb(parts, multi_root, projective)
-        score = score_tree(parts, projective)
-        if score > best:
-            best = score
-            heads[:] = projective
+        best = score_tree(parts, projective)
+    # Without crossing arcs it is no better than the best projective tree.
+    if best == -np.inf or has_crossing_arcs(heads):
+        climb(parts, multi_root, heads)
+        score = score_tree(parts, heads)
+        if score >= best:
+            return score
+    heads[:] = projective
     return best

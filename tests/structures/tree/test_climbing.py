@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_ssvm.structures.tree.climbing import climb, climbing_decode
+from spacy_ssvm.structures.tree.climbing import climb, climbing_decode, has_crossing_arcs
 from spacy_ssvm.structures.tree.parts import NONE, Parts
 
-from .enumeration import is_projective, is_tree, make_parts, parts_score, scored_parts
+from .enumeration import is_projective, is_tree, make_parts, parts_score, scored_parts, trees
 from .first_order import roots
 from .test_loopy import legal_trees, random_parts
 
@@ -36,6 +36,12 @@ def test_no_single_head_and_no_simpler_decoder_is_better(parts, multi_root):
     every = legal_trees(parts, multi_root)
     assert score <= max(score for _, score in every) + 1e-9
     assert all(score >= other - 1e-9 for y, other in every if is_projective(y))
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_arcs_cross_where_a_tree_is_not_projective(n):
+    for heads in trees(n, False, True):
+        assert has_crossing_arcs(np.array(heads, np.int32)) != is_projective(heads)
 
 
 @given(scored_parts(siblings=False, grandparents=False), st.booleans())

@@ -43,7 +43,7 @@ from spacy_ssvm.features.attributes import (
     BREAK_BEFORE,
     DOCUMENT_ATTRIBUTES,
     KNOWN_SCRIPTS,
-    LEXEME_ATTRIBUTES,
+    TYPE_ATTRIBUTES,
     NAMED,
     TOKEN_ATTRIBUTES,
 )
@@ -425,7 +425,7 @@ def test_every_attribute_is_on_the_page_of_templates():
                 found += [f"{stem}{n}" for n in range(int(first[len(stem) :]), int(last.removeprefix(stem)) + 1)]
             else:
                 found.append(span)
-    known = [*LEXEME_ATTRIBUTES, *TOKEN_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES, *KNOWN_SCRIPTS]
+    known = [*TYPE_ATTRIBUTES, *TOKEN_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES, *KNOWN_SCRIPTS]
     assert sorted(found) == sorted([*known, BREAK_BEFORE, "cluster", "clusterN", "clusterN.NAME", *NAMED])
 
 

@@ -8,9 +8,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...features.columns import ColumnReader, Generation, Types
+from ...features.columns import ColumnReader
 from ...features.index import Table, look_up_features
 from ...features.program import Group, rows_outside
+from ...features.word_types import Generation, Types
+from ...growth import extended
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints
 from .layouts import score_fixed
@@ -109,17 +111,15 @@ class TypeSums:
             stored = self._stored.get(types.generation)
             if stored is None:
                 stored = self._stored[types.generation] = _StoredSums(self._outside())
-            missing = types.keys.shape[1] - len(stored.entries)
-            if missing > 0:
-                stored.entries = np.append(stored.entries, np.zeros(missing, np.int64))
+            if types.keys.shape[1] > len(stored.entries):
+                stored.entries = extended(stored.entries, types.keys.shape[1])
             entries = stored.entries[types.ids]
             if not entries.all():
                 self._add(stored, types, np.unique(types.ids[entries == 0]))
                 entries = stored.entries[types.ids]
-            vectors = stored.vectors
-        if vectors.size > MAX_SCORES:
-            self._reader.forget_types()
-        return SharedScores(entries, self._offsets, vectors)
+            if stored.vectors.size > MAX_SCORES:
+                del self._stored[types.generation]
+        return SharedScores(entries, self._offsets, stored.vectors)
 
     def _add(self, stored: _StoredSums, types: Types, new: np.ndarray) -> None:
         """Append the summed scores of new types, int64, to those that are stored."""

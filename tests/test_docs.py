@@ -43,9 +43,9 @@ from spacy_ssvm.features.attributes import (
     BREAK_BEFORE,
     DOCUMENT_ATTRIBUTES,
     KNOWN_SCRIPTS,
-    TYPE_ATTRIBUTES,
     NAMED,
     TOKEN_ATTRIBUTES,
+    TYPE_ATTRIBUTES,
 )
 from spacy_ssvm.features.templates import parse_template
 from spacy_ssvm.models.chain import weights as chain_weights

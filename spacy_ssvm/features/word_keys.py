@@ -168,6 +168,7 @@ def keys_of_words(names: tuple[str, ...], words: Sequence[str], vocab: Vocab) ->
 
     Args:
         names: of TYPE_ATTRIBUTES, of FORMS, or IS_BLANK.
+        words: not empty, as those of Docs.
     """
     plan, strings = _plan(names), cast(Any, vocab.strings)
     keys = np.empty((len(names), len(words)), np.uint64)
@@ -185,7 +186,8 @@ def _part_keys(plan: _Plan, words: Sequence[str], lower: Sequence[str]) -> np.nd
     """The keys of parts of words' strings, uint64 [P, n]; lower: the words as their Lexemes have them lower-cased."""
     texts: dict[str, Sequence[str]] = {TEXT: words, LOWER_TEXT: lower}
     if not {*FORMS}.isdisjoint(plan.sources):
-        texts.update(zip(FORMS, zip(*map(forms, words))))
+        of_words = list(map(forms, words))
+        texts.update({form: [found[k] for found in of_words] for k, form in enumerate(FORMS)})
     read = [_short_shapes(words) if source == SHORT_SHAPE else _strings(texts[source]) for source in plan.sources]
     characters, starts = zip(*read)
     before = np.cumsum([0, *map(len, characters[:-1])])
@@ -209,5 +211,5 @@ def _short_shapes(words: Sequence[str]) -> _Strings:
     shapes = _characters("".join(words).translate(_SHAPE_CHARACTERS))
     kept = np.ones(len(shapes), np.bool_)
     kept[1:] = (shapes[1:] != shapes[:-1]) | (shapes[1:] == ord("\n"))
-    kept[starts[starts < len(kept)]] = True
+    kept[starts[:-1]] = True
     return _Strings(shapes[kept], np.append(0, np.cumsum(kept))[starts])

@@ -9,7 +9,7 @@ from spacy.strings import hash_string
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
-from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, TYPE_ATTRIBUTES, TOKEN_ATTRIBUTES
+from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, TOKEN_ATTRIBUTES, TYPE_ATTRIBUTES
 from spacy_ssvm.features.columns import ColumnReader
 
 from .reference import VALUES

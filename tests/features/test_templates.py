@@ -1,7 +1,7 @@
 import pytest
 
 from spacy_ssvm.features.arc_templates import parse_arc_template, parse_arc_templates
-from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, TYPE_ATTRIBUTES, TOKEN_ATTRIBUTES
+from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, TOKEN_ATTRIBUTES, TYPE_ATTRIBUTES
 from spacy_ssvm.features.sets import ner_features, tagger_features, templates
 from spacy_ssvm.features.templates import MAX_OFFSET, Part, parse_template, parse_templates
 

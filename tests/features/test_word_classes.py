@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.strings import get_string_id

@@ -108,7 +108,7 @@ def test_most_templates_of_the_feature_sets_are_in_groups():
     for features in (tagger_features(), ner_features(), senter_features()):
         templates = [str(template) for template in features.templates]
         split = Extractor(templates, {}, {}).split
-        grouped = sum(len(group.program.seeds) for group in split.groups)
+        grouped = len(split.groups.program.seeds)
         assert grouped + len(split.rest.seeds) == len(templates)
         assert grouped > len(templates) / 2
 

@@ -37,12 +37,7 @@ _FACTOR = np.uint64(0xC6A4A7935BD1E995)
 _SEED = np.uint64(1)
 """Constants of MurmurHash64A, and its seed in spaCy."""
 
-
-class _Strings(NamedTuple):
-    """Strings one after the other: characters, uint32, and starts, int64 [n + 1]."""
-
-    characters: np.ndarray
-    starts: np.ndarray
+_LINE_BREAK = ord("\n")
 
 
 class _ShapeCharacters(dict[int, str]):
@@ -94,28 +89,42 @@ def _string_hash(characters, first, end):
 
 
 @kernel
-def _write_keys(characters, starts, sources, lengths, symbols, keys):
-    """Write the keys of P parts of n words to keys, uint64 [P, n]; 0 where a string is shorter, or empty.
+def _write_keys(characters, starts, shapes, sources, lengths, rows, symbols, keys):
+    """Write the keys of P parts of n words to rows of keys, uint64 [A, n]; 0 where a string is shorter, or empty.
 
     Args:
-        characters: uint32, of all strings.
-        starts: int64 [S, n + 1], of the strings of each source.
+        characters: uint32, of the strings of all sources, overwritten.
+        starts: int64 [S · n + 1], of these strings.
+        shapes: the source of whose strings runs of a character, but for line breaks, count once; -1 for none.
         sources, lengths: int64 [P], of each part, as `TextPart` has them.
+        rows: int64 [P].
         symbols: hash → number, of strings that have one.
     """
+    n_words, ends = keys.shape[1], starts[1:].copy()
+    if shapes >= 0:
+        for shape in range(shapes * n_words, (shapes + 1) * n_words):
+            first = end = starts[shape]
+            for place in range(first, starts[shape + 1]):
+                character = characters[place]
+                if end == first or character != characters[end - 1] or character == _LINE_BREAK:
+                    characters[end] = character
+                    end += 1
+            ends[shape] = end
     for part in range(len(sources)):
-        for word in range(keys.shape[1]):
-            first, end = starts[sources[part], word], starts[sources[part], word + 1]
-            keys[part, word] = 0
-            if max(abs(lengths[part]), 1) > end - first:
-                continue
-            if lengths[part] > 0:
-                end = first + lengths[part]
-            elif lengths[part] < 0:
-                first = end + lengths[part]
-            key = _string_hash(characters, first, end)
-            symbol = look_up(symbols, key)
-            keys[part, word] = key if symbol == ABSENT else np.uint64(symbol)
+        length = lengths[part]
+        for word in range(n_words):
+            first, end = starts[sources[part] * n_words + word], ends[sources[part] * n_words + word]
+            key = np.uint64(0)
+            if end - first >= max(abs(length), 1):
+                if length > 0:
+                    end = first + length
+                elif length < 0:
+                    first = end + length
+                key = _string_hash(characters, first, end)
+                symbol = look_up(symbols, key)
+                if symbol != ABSENT:
+                    key = np.uint64(symbol)
+            keys[rows[part], word] = key
 
 
 @cache
@@ -135,16 +144,17 @@ class _Plan(NamedTuple):
         lexeme_ids: spaCy's of `lexeme_rows`.
         tests: of words and of their lower-cased texts, and their rows.
         sources: whose strings to read.
-        part_sources, part_lengths: int64, of `part_rows`, as `_write_keys` has them.
+        shapes, part_sources, part_lengths, part_rows: of the sources and of the parts, as `_write_keys` has them.
     """
 
     lexeme_ids: list[int]
     lexeme_rows: list[int]
     tests: dict[Callable[[str, str], bool], int]
     sources: list[str]
+    shapes: int
     part_sources: np.ndarray
     part_lengths: np.ndarray
-    part_rows: list[int]
+    part_rows: np.ndarray
 
 
 @lru_cache
@@ -157,9 +167,10 @@ def _plan(names: tuple[str, ...]) -> _Plan:
         [rows[name] for name in of_lexemes],
         {_TESTS[name]: rows[name] for name in tests},
         sources,
+        sources.index(SHORT_SHAPE) if SHORT_SHAPE in sources else -1,
         np.array([sources.index(_PARTS[name].source) for name in parts], np.int64),
         np.array([_PARTS[name].length for name in parts], np.int64),
-        [rows[name] for name in parts],
+        np.array([rows[name] for name in parts], np.int64),
     )
 
 
@@ -178,38 +189,21 @@ def keys_of_words(names: tuple[str, ...], words: Sequence[str], vocab: Vocab) ->
     for test, row in plan.tests.items():
         keys[row] = list(map(test, words, lower))
     if plan.sources:
-        keys[plan.part_rows] = _part_keys(plan, words, lower)
+        _write_part_keys(plan, words, lower, keys)
     return keys
 
 
-def _part_keys(plan: _Plan, words: Sequence[str], lower: Sequence[str]) -> np.ndarray:
-    """The keys of parts of words' strings, uint64 [P, n]; lower: the words as their Lexemes have them lower-cased."""
-    texts: dict[str, Sequence[str]] = {TEXT: words, LOWER_TEXT: lower}
+def _write_part_keys(plan: _Plan, words: Sequence[str], lower: Sequence[str], keys: np.ndarray) -> None:
+    """Write the keys of parts of words' strings; lower: the words as their Lexemes have them lower-cased."""
+    texts: dict[str, Sequence[str]] = {TEXT: words, LOWER_TEXT: lower, SHORT_SHAPE: words}
     if not {*FORMS}.isdisjoint(plan.sources):
         of_words = list(map(forms, words))
         texts.update({form: [found[k] for found in of_words] for k, form in enumerate(FORMS)})
-    read = [_short_shapes(words) if source == SHORT_SHAPE else _strings(texts[source]) for source in plan.sources]
-    characters, starts = zip(*read)
-    before = np.cumsum([0, *map(len, characters[:-1])])
-    keys = np.empty((len(plan.part_rows), len(words)), np.uint64)
-    all_starts = np.array(starts) + before[:, np.newaxis]
-    _write_keys(np.concatenate(characters), all_starts, plan.part_sources, plan.part_lengths, _symbols(), keys)
-    return keys
-
-
-def _strings(texts: Sequence[str]) -> _Strings:
-    return _Strings(_characters("".join(texts)), np.cumsum([0, *map(len, texts)]))
-
-
-def _characters(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
-
-
-def _short_shapes(words: Sequence[str]) -> _Strings:
-    """The words with other characters for theirs, of which runs, but for line breaks, are written once."""
-    starts = np.cumsum([0, *map(len, words)])
-    shapes = _characters("".join(words).translate(_SHAPE_CHARACTERS))
-    kept = np.ones(len(shapes), np.bool_)
-    kept[1:] = (shapes[1:] != shapes[:-1]) | (shapes[1:] == ord("\n"))
-    kept[starts[:-1]] = True
-    return _Strings(shapes[kept], np.append(0, np.cumsum(kept))[starts])
+    joined = ["".join(texts[source]) for source in plan.sources]
+    if plan.shapes >= 0:
+        joined[plan.shapes] = joined[plan.shapes].translate(_SHAPE_CHARACTERS)
+    # Kernels refuse bytes, which cannot be written.
+    characters = np.frombuffer(bytearray("".join(joined), "utf-32-le"), np.uint32)
+    starts = np.zeros(len(plan.sources) * len(words) + 1, np.int64)
+    np.cumsum([len(text) for source in plan.sources for text in texts[source]], out=starts[1:])
+    _write_keys(characters, starts, plan.shapes, plan.part_sources, plan.part_lengths, plan.part_rows, _symbols(), keys)

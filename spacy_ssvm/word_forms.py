@@ -10,10 +10,15 @@ def normalised(word: str) -> str:
     return word if word.isalpha() else _DIGIT.sub("0", word)
 
 
-def looked_up_as(word: str) -> tuple[str, ...]:
+def forms(word: str) -> tuple[str, str, str, str]:
     """The forms to look a word up by: as written, lower-cased, and both with 0 for digits. The first one listed counts.
 
     The first two come first because files from elsewhere may keep digits.
     """
     zeros = normalised(word)
-    return tuple(dict.fromkeys((word, word.lower(), zeros, zeros.lower())))
+    return word, word.lower(), zeros, zeros.lower()
+
+
+def looked_up_as(word: str) -> tuple[str, ...]:
+    """The distinct ones of a word's `forms`, in their order."""
+    return tuple(dict.fromkeys(forms(word)))

@@ -43,9 +43,9 @@ from spacy_ssvm.features.attributes import (
     BREAK_BEFORE,
     DOCUMENT_ATTRIBUTES,
     KNOWN_SCRIPTS,
-    LEXEME_ATTRIBUTES,
     NAMED,
     TOKEN_ATTRIBUTES,
+    TYPE_ATTRIBUTES,
 )
 from spacy_ssvm.features.templates import parse_template
 from spacy_ssvm.models.chain import weights as chain_weights
@@ -442,7 +442,7 @@ def test_every_attribute_is_on_the_page_of_templates():
                 found += [f"{stem}{n}" for n in range(int(first[len(stem) :]), int(last.removeprefix(stem)) + 1)]
             else:
                 found.append(span)
-    known = [*LEXEME_ATTRIBUTES, *TOKEN_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES, *KNOWN_SCRIPTS]
+    known = [*TYPE_ATTRIBUTES, *TOKEN_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES, *KNOWN_SCRIPTS]
     assert sorted(found) == sorted([*known, BREAK_BEFORE, "cluster", "clusterN", "clusterN.NAME", *NAMED])
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import spacy
 
-from spacy_ssvm.features import columns as word_types
+from spacy_ssvm.features import word_types
 from tests.pipeline.components import blank_config, saved
 from tests.pipeline.toy import LANG
 

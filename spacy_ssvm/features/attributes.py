@@ -1,84 +1,107 @@
-"""The attributes that templates can name, and functions that read them from word types or tokens.
+"""The attributes that templates can name, and where words and tokens have them.
 
 Every value becomes a 64-bit key. Key 0 means "no value", and a template with such a part does not fire.
 """
 
 import difflib
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
-from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, LEMMA, MORPH, NORM, ORTH, POS, SENT_START, SPACY, TAG
+from spacy.attrs import (
+    DEP,
+    ENT_IOB,
+    ENT_TYPE,
+    IS_ALPHA,
+    IS_CURRENCY,
+    IS_DIGIT,
+    IS_LOWER,
+    IS_PUNCT,
+    IS_SPACE,
+    IS_STOP,
+    IS_TITLE,
+    IS_UPPER,
+    LEMMA,
+    LENGTH,
+    LIKE_EMAIL,
+    LIKE_NUM,
+    LIKE_URL,
+    LOWER,
+    MORPH,
+    NORM,
+    ORTH,
+    POS,
+    SENT_START,
+    SHAPE,
+    SPACY,
+    TAG,
+)
 from spacy.lexeme import Lexeme
-from spacy.strings import get_string_id
 
 MAX_AFFIX = 8
 
+LEXEME_ATTRIBUTES: dict[str, int] = {
+    "lower": LOWER,
+    "shape": SHAPE,
+    "length": LENGTH,
+    "is_alpha": IS_ALPHA,
+    "is_digit": IS_DIGIT,
+    "is_lower": IS_LOWER,
+    "is_upper": IS_UPPER,
+    "is_title": IS_TITLE,
+    "is_punct": IS_PUNCT,
+    "is_space": IS_SPACE,
+    "is_stop": IS_STOP,
+    "is_currency": IS_CURRENCY,
+    "like_num": LIKE_NUM,
+    "like_url": LIKE_URL,
+    "like_email": LIKE_EMAIL,
+}
+"""Attributes of a word type that its Lexeme has, by spaCy's attribute id."""
 
-def _affix(length: int, suffix: bool, lower: bool) -> Callable[[Lexeme], str | None]:
-    def read(lexeme: Lexeme) -> str | None:
-        text = lexeme.lower_ if lower else lexeme.text
-        if len(text) < length:
+TEXT_FLAGS = ("has_digit", "has_hyphen", "has_upper")
+"""Attributes of a word type that say what is in its text."""
+
+TEXT, LOWER_TEXT, SHORT_SHAPE = "text", "lower text", "short_shape"
+
+
+class TextPart(NamedTuple):
+    """A string of a word: the first `length` characters of another one, its last ones if negative, or all with 0.
+
+    Attributes:
+        source: TEXT, LOWER_TEXT, as its Lexeme has it, or SHORT_SHAPE.
+    """
+
+    source: str
+    length: int = 0
+
+    def of(self, lexeme: Lexeme) -> str | None:
+        """The part of this word's string; None if it is shorter."""
+        text = lexeme.lower_ if self.source == LOWER_TEXT else lexeme.text
+        if self.source == SHORT_SHAPE:
+            text = re.sub(r"(.)\1+", r"\1", "".join(map(shape_character, text)))
+        if len(text) < abs(self.length):
             return None
-        return text[-length:] if suffix else text[:length]
-
-    return read
+        return text[self.length :] if self.length < 0 else text[: self.length or None]
 
 
-def _key(read: Callable[[Lexeme], str | None]) -> Callable[[Lexeme], int]:
-    def key(lexeme: Lexeme) -> int:
-        text = read(lexeme)
-        return 0 if text is None else int(get_string_id(text))
-
-    return key
-
-
-def _flag(test: Callable[[Lexeme], bool]) -> Callable[[Lexeme], int]:
-    return lambda lexeme: int(bool(test(lexeme)))
+def shape_character(character: str) -> str:
+    """The class of a character in a short shape, where its runs are written once: "Boeing-747" → "Xx-0"."""
+    if character.isdecimal():
+        return "0"
+    return character if not character.isalnum() else "X" if character.isupper() else "x"
 
 
-def _short_shape(lexeme: Lexeme) -> str:
-    """The shape with runs of the same character class written once: "Boeing-747" → "Xx-0"."""
-    shape = re.sub(r"[^\W\d_]", lambda c: "X" if c[0].isupper() else "x", re.sub(r"\d", "0", lexeme.text))
-    return re.sub(r"(.)\1+", r"\1", shape)
-
-
-def _has(pattern: str) -> Callable[[Lexeme], int]:
-    found = re.compile(pattern).search
-    return lambda lexeme: int(found(lexeme.text) is not None)
-
-
-LEXEME_TEXTS: dict[str, Callable[[Lexeme], str | None]] = {
-    "short_shape": _short_shape,
-    **{f"prefix{n}": _affix(n, False, False) for n in range(1, MAX_AFFIX + 1)},
-    **{f"suffix{n}": _affix(n, True, False) for n in range(1, MAX_AFFIX + 1)},
-    **{f"lower_prefix{n}": _affix(n, False, True) for n in range(1, MAX_AFFIX + 1)},
-    **{f"lower_suffix{n}": _affix(n, True, True) for n in range(1, MAX_AFFIX + 1)},
+TEXT_PARTS: dict[str, TextPart] = {
+    "short_shape": TextPart(SHORT_SHAPE),
+    **{f"prefix{n}": TextPart(TEXT, n) for n in range(1, MAX_AFFIX + 1)},
+    **{f"suffix{n}": TextPart(TEXT, -n) for n in range(1, MAX_AFFIX + 1)},
+    **{f"lower_prefix{n}": TextPart(LOWER_TEXT, n) for n in range(1, MAX_AFFIX + 1)},
+    **{f"lower_suffix{n}": TextPart(LOWER_TEXT, -n) for n in range(1, MAX_AFFIX + 1)},
 }
 """Attributes of a word type whose values are strings that spaCy does not store."""
 
-LEXEME_ATTRIBUTES: dict[str, Callable[[Lexeme], int]] = {
-    "lower": lambda lexeme: int(lexeme.lower),
-    "shape": lambda lexeme: int(lexeme.shape),
-    "length": lambda lexeme: len(lexeme.text),
-    "is_alpha": _flag(lambda lexeme: lexeme.is_alpha),
-    "is_digit": _flag(lambda lexeme: lexeme.is_digit),
-    "is_lower": _flag(lambda lexeme: lexeme.is_lower),
-    "is_upper": _flag(lambda lexeme: lexeme.is_upper),
-    "is_title": _flag(lambda lexeme: lexeme.is_title),
-    "is_punct": _flag(lambda lexeme: lexeme.is_punct),
-    "is_space": _flag(lambda lexeme: lexeme.is_space),
-    "is_stop": _flag(lambda lexeme: lexeme.is_stop),
-    "is_currency": _flag(lambda lexeme: lexeme.is_currency),
-    "like_num": _flag(lambda lexeme: lexeme.like_num),
-    "like_url": _flag(lambda lexeme: lexeme.like_url),
-    "like_email": _flag(lambda lexeme: lexeme.like_email),
-    "has_digit": _has(r"\d"),
-    "has_hyphen": _has("-"),
-    "has_upper": _flag(lambda lexeme: lexeme.text != lexeme.lower_),
-    **{name: _key(read) for name, read in LEXEME_TEXTS.items()},
-}
-"""Attributes of a word type, which are computed once per type from its Lexeme."""
+TYPE_ATTRIBUTES = (*LEXEME_ATTRIBUTES, *TEXT_FLAGS, *TEXT_PARTS)
+"""Attributes of a word type, which are read once per type."""
 
 WORD = "word"
 TOKEN_ATTRIBUTES: dict[str, int] = {WORD: ORTH, "norm": NORM, "has_space": SPACY}
@@ -149,7 +172,7 @@ NAMED = ("cluster.NAME", "class.NAME", "gazetteer.NAME", "_.NAME", "morph.NAME")
 def is_attribute(name: str) -> bool:
     """Whether a template may name the attribute; resources and extensions are checked only when they are used."""
     return (
-        name in LEXEME_ATTRIBUTES
+        name in TYPE_ATTRIBUTES
         or name in TOKEN_ATTRIBUTES
         or name in ANNOTATION_ATTRIBUTES
         or name in DOCUMENT_ATTRIBUTES
@@ -162,7 +185,7 @@ def is_attribute(name: str) -> bool:
 
 def suggestions(name: str) -> str:
     """The end of a message about an unknown attribute: similar names, or all known ones."""
-    known = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES, *KNOWN_SCRIPTS]
+    known = [*TOKEN_ATTRIBUTES, *TYPE_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, *DOCUMENT_ATTRIBUTES, *KNOWN_SCRIPTS]
     known += [BREAK_BEFORE, CLUSTER, *NAMED]
     close = difflib.get_close_matches(name, known, 3)
     return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"

@@ -16,8 +16,8 @@ from .attributes import (
     EXTENSION,
     GAZETTEER,
     KNOWN_SCRIPTS,
-    LEXEME_TEXTS,
     MORPH_FEATURE,
+    TEXT_PARTS,
     class_part,
 )
 from .gazetteer import FIRST, INSIDE, LAST, SINGLE
@@ -74,8 +74,8 @@ def part_value(part: Part, source: Source, token: int, first: int, end: int) -> 
 def attribute_value(name: str, source: Source, token: int) -> str:
     """The value of an attribute at a token, where it has one; empty for a flag."""
     word, part = source.doc[token], class_part(name)
-    if name in LEXEME_TEXTS:
-        return LEXEME_TEXTS[name](word.lex) or ""
+    if name in TEXT_PARTS:
+        return TEXT_PARTS[name].of(word.lex) or ""
     if name in _OF_TOKEN:
         return _OF_TOKEN[name](word)
     if name.startswith(GAZETTEER):
@@ -90,12 +90,12 @@ def attribute_value(name: str, source: Source, token: int) -> str:
         return BREAKS[int(source.keys[source.attributes.index(name), token])]
     if name == DOCUMENT_SHAPE:
         key = source.keys[source.attributes.index(name), token]
-        shapes = (LEXEME_TEXTS["short_shape"](other.lex) or "" for other in source.doc)
+        shapes = (TEXT_PARTS["short_shape"].of(other.lex) or "" for other in source.doc)
         return next(shape for shape in shapes if get_string_id(shape) == key)
     if name in (DOCUMENT_LABEL, *KNOWN_SCRIPTS):
         return source.doc.vocab.strings[int(source.keys[source.attributes.index(name), token])]
     if part is not None:
-        return source.classes.class_of(part.source, word.lex)[: part.prefix or None]
+        return source.classes.class_of(part.source, word.text)[: part.prefix or None]
     return ""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from spacy.strings import get_string_id
 
 from .attributes import EXTENSION
-from .index import Columns, Program, Table, look_up_features
+from .index import Program
 from .templates import Template
 
 
@@ -45,21 +45,24 @@ MIN_GROUP = 2
 """The smallest number of templates of one offset that form a group."""
 
 
-class Group(NamedTuple):
-    """Templates that read only the type of the token at one offset.
+class Groups(NamedTuple):
+    """Templates in G groups, each of which reads only the type of the token at one offset.
 
     Attributes:
+        offsets: int64 [G].
+        starts: int64 [G + 1], the first template of each group.
         program: these templates, at offset 0.
     """
 
-    offset: int
+    offsets: np.ndarray
+    starts: np.ndarray
     program: Program
 
 
 class SplitProgram(NamedTuple):
     """The templates of a program, split into groups and the rest."""
 
-    groups: tuple[Group, ...]
+    groups: Groups
     rest: Program
 
 
@@ -74,16 +77,11 @@ def split_program(program: Program, templates: Sequence[Template], of_type: set[
         if len(read) == 1 and {part.attribute for part in template.parts} <= of_type:
             offsets.setdefault(read.pop(), []).append(number)
     chosen = {offset: numbers for offset, numbers in sorted(offsets.items()) if len(numbers) >= MIN_GROUP}
-    grouped = {number for numbers in chosen.values() for number in numbers}
+    grouped = [number for numbers in chosen.values() for number in numbers]
     rest = [number for number in range(len(templates)) if number not in grouped]
-    groups = tuple(Group(offset, select(program, numbers, 0)) for offset, numbers in chosen.items())
+    starts = np.cumsum([0, *map(len, chosen.values())])
+    groups = Groups(np.array(list(chosen), np.int64), starts, select(program, grouped, 0))
     return SplitProgram(groups, select(program, rest))
-
-
-def rows_outside(group: Group, columns: int, table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The result of `look_up_features` for a group at a position outside the sequence; columns: their number."""
-    nothing = Columns(np.arange(2), np.zeros((columns, 1), np.uint64), np.ones((columns, 1), np.float32))
-    return look_up_features(nothing, group.program._replace(offsets=np.ones_like(group.program.offsets)), table)
 
 
 def select(program: Program, chosen: Sequence[int], offset: int | None = None) -> Program:

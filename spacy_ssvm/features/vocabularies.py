@@ -16,21 +16,22 @@ class Foreign(NamedTuple):
     vocab: Vocab
 
 
-def foreign(docs: Sequence[Doc], vocab: Vocab) -> list[Foreign]:
-    """The tokens of Docs that are not of this vocabulary, in order.
+def foreign(docs: Sequence[Doc], vocab: Vocab) -> tuple[Vocab, list[Foreign]]:
+    """The vocabulary of Docs, the given one if they do not share one, and the tokens of those that are not of it.
 
-    Where theirs computes no attributes of words, as that of `Vocab()` does not, this one knows them.
+    Where the vocabulary of a Doc computes no attributes of words, as that of `Vocab()` does not, the given one knows
+    them.
     """
+    known = [knowing(doc.vocab, vocab) for doc in docs]
+    own = known[0] if known and all(theirs is known[0] for theirs in known) else vocab
     found: list[Foreign] = []
-    if all(doc.vocab is vocab for doc in docs):
-        return found
     first = 0
-    for doc in docs:
-        theirs, end = doc.vocab, first + len(doc)
-        if theirs is not vocab:
-            found.append(Foreign(slice(first, end), theirs.strings, knowing(theirs, vocab)))
+    for doc, theirs in zip(docs, known):
+        end = first + len(doc)
+        if doc.vocab is not own:
+            found.append(Foreign(slice(first, end), doc.vocab.strings, theirs))
         first = end
-    return found
+    return own, found
 
 
 def knowing(vocab: Vocab, other: Vocab) -> Vocab:

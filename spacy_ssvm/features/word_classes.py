@@ -8,17 +8,22 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from spacy.lexeme import Lexeme
 from spacy.strings import get_string_id
 from spacy.vocab import Vocab
 
 from ..files import Record, read_records
-from ..word_forms import looked_up_as
+from ..growth import widened
+from ..word_forms import forms
+from .attributes import ClassPart
 from .compressed import compressed, compressed_ascending, decompressed, decompressed_ascending
 from .vector_classes import classes_of_vectors
+from .word_keys import FORMS
+from .word_types import Generation, Types
 
 Source = Callable[[Vocab], Mapping[int, str]]
 
@@ -205,7 +210,6 @@ class WordClasses:
         self.names: dict[str, list[str]] = {}
         self._numbers: dict[str, np.ndarray] = {}
         self._hashes = np.zeros(0, np.uint32)
-        self._last: tuple[tuple[int, ...] | None, np.ndarray] = None, np.zeros((0, 1), np.int64)
         try:
             if stored:
                 self._load(stored)
@@ -230,43 +234,60 @@ class WordClasses:
         """The number of words that have a class of any source."""
         return len(self._hashes)
 
-    def class_of(self, source: str, lexeme: Lexeme) -> str:
+    def class_of(self, source: str, word: str) -> str:
         """The name of the word's class; empty if it has none, or the source is unknown."""
-        return self.names.get(source, [""])[int(self._numbers_of(source, [lexeme])[0])]
+        places = self._places(np.array([[get_string_id(form)] for form in forms(word)], np.uint64))
+        return self.names.get(source, [""])[int(self._numbers_at(source, places)[0])]
 
-    def keys(self, source: str, prefix: int) -> Callable[[Sequence[Lexeme]], np.ndarray]:
-        """A function that returns the keys of the first `prefix` characters of words' classes, uint64; 0: of all."""
-        names = self.names.get(source, [""])
-        keys = np.array([0, *(get_string_id(name[: prefix or None]) for name in names[1:])], np.uint64)
+    def keys(self, parts: Sequence[ClassPart], of_forms: np.ndarray) -> np.ndarray:
+        """The keys of parts of words' classes, uint64 [P, n].
 
-        def read(lexemes: Sequence[Lexeme]) -> np.ndarray:
-            return keys[self._numbers_of(source, lexemes)]
+        Args:
+            of_forms: uint64 [4, n], the keys of the words' `forms`.
+        """
+        places = self._places(of_forms)
+        found = np.zeros((len(parts), places.shape[1]), np.uint64)
+        for row, (source, prefix) in zip(found, parts):
+            names = self.names.get(source, [""])
+            keys = np.array([0, *(get_string_id(name[: prefix or None]) for name in names[1:])], np.uint64)
+            row[:] = keys[self._numbers_at(source, places)]
+        return found
 
-        return read
-
-    def _numbers_of(self, source: str, lexemes: Sequence[Lexeme]) -> np.ndarray:
+    def _numbers_at(self, source: str, places: np.ndarray) -> np.ndarray:
         """The numbers of the words' classes, [n]; 0 for none. Of a word's forms, the first one with a class counts."""
         if source not in self._numbers:
-            return np.zeros(len(lexemes), np.int64)
-        found = self._numbers[source][self._places(lexemes)]
-        chosen: np.ndarray = found[np.arange(len(found)), (found != 0).argmax(axis=1)]
+            return np.zeros(places.shape[1], np.int64)
+        found = self._numbers[source][places]
+        chosen: np.ndarray = found[(found != 0).argmax(axis=0), np.arange(places.shape[1])]
         return chosen
 
-    def _places(self, lexemes: Sequence[Lexeme]) -> np.ndarray:
-        """The places of the words' forms, int64 [n, forms], in the order in which they count; the last for unknown."""
-        orths = tuple(lexeme.orth for lexeme in lexemes)
-        known, places = self._last
-        if known != orths:
-            forms = [looked_up_as(lexeme.text) for lexeme in lexemes]
-            width = max(map(len, forms), default=1)
-            # A word with fewer forms has its last one several times.
-            keys = [
-                get_string_id(form) for of_word in forms for form in of_word + of_word[-1:] * (width - len(of_word))
-            ]
-            hashes = (np.array(keys, np.uint64) * np.uint64(_FACTOR) >> np.uint64(32)).astype(np.uint32)
-            found = np.searchsorted(self._hashes, hashes)
-            is_known = np.append(self._hashes, np.uint32(0))[found] == hashes
-            places = np.where(is_known & (found < len(self._hashes)), found, len(self._hashes)).reshape(-1, width)
-            # All classes of the words are read one after the other.
-            self._last = orths, places
-        return places
+    def _places(self, of_forms: np.ndarray) -> np.ndarray:
+        """The places of the words' forms, int64 [4, n]; the last for unknown ones."""
+        hashes = (of_forms * np.uint64(_FACTOR) >> np.uint64(32)).astype(np.uint32)
+        found = np.searchsorted(self._hashes, hashes)
+        is_known = np.append(self._hashes, np.uint32(0))[found] == hashes
+        return np.where(is_known & (found < len(self._hashes)), found, len(self._hashes))
+
+
+class ClassKeys:
+    """The keys of parts of word types' classes, each found once. Several threads may read."""
+
+    def __init__(self, classes: WordClasses, parts: Sequence[ClassPart]) -> None:
+        self._classes = classes
+        self._parts = parts
+        self._lock = Lock()
+        self._stored: WeakKeyDictionary[Generation, tuple[int, np.ndarray]] = WeakKeyDictionary()
+
+    def of(self, types: Types) -> np.ndarray:
+        """The keys of all types so far, uint64 [P, V], with their FORMS; callers must not modify them."""
+        n_types = types.keys.shape[1]
+        if not self._parts:
+            return np.zeros((0, n_types), np.uint64)
+        with self._lock:
+            known, keys = self._stored.get(types.generation, (0, np.zeros((len(self._parts), 0), np.uint64)))
+            if known < n_types:
+                new = np.array([types.of(form)[known:] for form in FORMS])
+                keys = widened(keys, known, n_types)
+                keys[:, known:n_types] = self._classes.keys(self._parts, new)
+                self._stored[types.generation] = n_types, keys
+        return keys[:, :n_types]

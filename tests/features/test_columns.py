@@ -9,13 +9,12 @@ from spacy.strings import hash_string
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
-from spacy_ssvm.features import columns as word_types
-from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, LEXEME_ATTRIBUTES, TOKEN_ATTRIBUTES
+from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, TOKEN_ATTRIBUTES, TYPE_ATTRIBUTES
 from spacy_ssvm.features.columns import ColumnReader
 
 from .reference import VALUES
 
-EVERY = [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, "morph.Number"]
+EVERY = [*TOKEN_ATTRIBUTES, *TYPE_ATTRIBUTES, *ANNOTATION_ATTRIBUTES, "morph.Number"]
 
 SPACY_KEYS = {
     name: attrgetter(name) for name in ["lower", "norm", "shape", "tag", "pos", "lemma", "dep", "ent_type", "ent_iob"]
@@ -154,41 +153,6 @@ def test_morphological_features_are_read_one_by_one(nlp):
     assert case == [*[hash_string("Nom")] * 2, 0, 0, hash_string("Nom"), 0]
     assert number == [hash_string("Sing"), 0, 0, hash_string("Plur,Sing"), 0, 0]
     assert others[:, 0].tolist() == [token.morph.key if token.has_morph() else 0 for token in [*doc, *doc[1:3]]]
-
-
-def test_type_table_starts_anew_and_stays_right(monkeypatch, nlp):
-    monkeypatch.setattr(word_types, "MAX_TYPES", 100)
-    calls = []
-
-    def counted(lexemes):
-        calls.extend(lexeme.text for lexeme in lexemes)
-        return [lexeme.lower for lexeme in lexemes]
-
-    table = word_types.TypeTable([counted, lambda lexemes: [lexeme.shape for lexeme in lexemes]])
-    for start in range(0, 600, 50):
-        words = [f"Word{k}" for k in range(start, start + 50)] * 2
-        doc = Doc(nlp.vocab, words=words)
-        types = table.read(np.array([token.orth for token in doc], np.uint64), nlp.vocab)
-        assert types.keys[:, types.ids].tolist() == [[token.lower for token in doc], [token.shape for token in doc]]
-        assert table._keys.shape[1] <= 2 * (100 + 50)
-    assert len(calls) == 600
-
-
-def test_type_table_survives_an_attribute_that_fails(nlp):
-    fails = [True]
-
-    def moody(lexemes):
-        if fails[0] and any(lexeme.text == "bad" for lexeme in lexemes):
-            raise RuntimeError("not now")
-        return [lexeme.orth for lexeme in lexemes]
-
-    table = word_types.TypeTable([moody])
-    orths = np.array([nlp.vocab[word].orth for word in ("good", "bad", "fine")], np.uint64)
-    with pytest.raises(RuntimeError):
-        table.read(orths, nlp.vocab)
-    fails[0] = False
-    types = table.read(orths, nlp.vocab)
-    assert types.keys[:, types.ids].tolist() == [orths.tolist()]
 
 
 @given(st.lists(st.lists(st.text(min_size=1, max_size=6), max_size=6), max_size=4))

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
-from spacy_ssvm.features.attributes import LEXEME_TEXTS
+from spacy_ssvm.features.attributes import TEXT_PARTS
 from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.features.document import MAX_COUNT, NEAREST, REACH, links, vote
 from spacy_ssvm.features.word_classes import WordClasses
 
 VOCAB = spacy.blank("en").vocab
-SHORT_SHAPE = LEXEME_TEXTS["short_shape"]
+SHORT_SHAPE = TEXT_PARTS["short_shape"].of
 
 token = st.tuples(st.sampled_from(["Rome", "rome", "ROME", "a", "A", "b2"]), st.sampled_from([True, False, None]))
 docs = st.lists(st.lists(token, max_size=40), max_size=4)

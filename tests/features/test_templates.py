@@ -1,7 +1,7 @@
 import pytest
 
 from spacy_ssvm.features.arc_templates import parse_arc_template, parse_arc_templates
-from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, LEXEME_ATTRIBUTES, TOKEN_ATTRIBUTES
+from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, TOKEN_ATTRIBUTES, TYPE_ATTRIBUTES
 from spacy_ssvm.features.sets import ner_features, tagger_features, templates
 from spacy_ssvm.features.templates import MAX_OFFSET, Part, parse_template, parse_templates
 
@@ -25,7 +25,7 @@ def test_template_is_read_and_written(text, parts):
 
 
 def test_every_attribute_can_be_named():
-    for attribute in [*TOKEN_ATTRIBUTES, *LEXEME_ATTRIBUTES, *ANNOTATION_ATTRIBUTES]:
+    for attribute in [*TOKEN_ATTRIBUTES, *TYPE_ATTRIBUTES, *ANNOTATION_ATTRIBUTES]:
         assert parse_template(f"{attribute}[0]").parts == (Part(attribute, 0),)
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.strings import get_string_id
@@ -11,6 +10,7 @@ from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 from thinc.api import Model, NumpyOps
 
+from spacy_ssvm.features.attributes import ClassPart
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.resources import load_classes
 from spacy_ssvm.features.sets import templates
@@ -187,22 +187,24 @@ def test_packed_classes_are_those_of_a_dictionary(sources, asked):
     stored = pack_classes({source: by_key(known) for source, known in sources.items()})
     saved, loaded = (Model("classes", None, attrs={"it": each}, ops=NumpyOps()) for each in (stored, {}))
     loaded.from_bytes(saved.to_bytes())
-    classes, vocab = WordClasses(loaded.attrs["it"]), spacy.blank("xx").vocab
+    classes = WordClasses(loaded.attrs["it"])
     assert classes.n_words == len({word for known in sources.values() for word in known})
     for source, known in sources.items():
-        names = []
+        names, written = [], []
         for word in asked:
             zeros = "".join("0" if c.isdigit() else c for c in word)
             forms = (word, word.lower(), zeros, zeros.lower())
             names.append(next((known[form] for form in forms if form in known), ""))
-            assert classes.class_of(source, vocab[word]) == names[-1]
-        for prefix in (0, 1, 2):
-            keys = [get_string_id(name[: prefix or None]) if name else 0 for name in names]
-            assert classes.keys(source, prefix)([vocab[word] for word in asked]).tolist() == keys
+            assert classes.class_of(source, word) == names[-1]
+            written.append(list(map(get_string_id, forms)))
+        prefixes = [0, 1, 2]
+        keys = [[get_string_id(name[: prefix or None]) if name else 0 for name in names] for prefix in prefixes]
+        parts, of_forms = [ClassPart(source, prefix) for prefix in prefixes], np.array(written, np.uint64)
+        assert classes.keys(parts, of_forms.reshape(-1, 4).T).tolist() == keys
 
 
 def test_without_sources_words_have_no_class():
-    assert WordClasses({}).class_of("cluster", Vocab()["of"]) == ""
+    assert WordClasses({}).class_of("cluster", "of") == ""
 
 
 good = pack_classes({"cluster": {1 << 40: "0", 2 << 40: "1"}})

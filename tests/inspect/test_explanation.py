@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 
-from spacy_ssvm.features.attributes import LEXEME_TEXTS
+from spacy_ssvm.features.attributes import TEXT_PARTS
 from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.names import Source, feature_name
 from spacy_ssvm.features.word_classes import WordClasses, pack_classes
@@ -233,7 +233,7 @@ def test_empty_and_untrained():
 def test_texts_of_attributes_have_their_keys(word):
     vocab = spacy.blank("xx").vocab
     text = Doc(vocab, words=[word])
-    names = list(LEXEME_TEXTS)
+    names = list(TEXT_PARTS)
     extractor = Extractor([f"{name}[0]" for name in names], {}, {})
     keys = extractor.reader.read([text], vocab).keys
     for name, template in zip(names, extractor.templates):

@@ -7,7 +7,7 @@ from spacy.attrs import LOWER, SHAPE
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_ssvm.features import columns
+from spacy_ssvm.features import columns, word_types
 from spacy_ssvm.features.columns import ColumnReader
 
 from .components import TEXTS, every, learnt
@@ -57,13 +57,15 @@ def test_a_component_that_was_sourced_reads_docs_of_its_new_pipeline(factory):
 
 def test_few_vocabularies_are_remembered(monkeypatch):
     """Words of those that are forgotten are read again."""
-    monkeypatch.setattr(columns, "MAX_VOCABULARIES", 2)
+    for module in (columns, word_types):
+        monkeypatch.setattr(module, "MAX_VOCABULARIES", 2)
     own, reader = spacy.blank(LANG).vocab, ColumnReader(["lower", "shape"], {}, {})
     for k in range(9):
         vocab = odd_vocab() if k % 2 else spacy.blank(LANG).vocab
         docs = [Doc(own, words=["Eggs", "sleep"]), Doc(vocab, words=["Ham", "Eggs", f"Zebra{k}"])]
         expected = np.array([[token.lower, token.shape] for doc in docs for token in doc], np.uint64).T
         assert (reader.read(docs, own).keys == expected).all()
+        assert (reader.read(docs[1:], own).keys == expected[:, len(docs[0]) :]).all()
 
 
 def test_patterns_read_words_of_their_own_vocabulary():

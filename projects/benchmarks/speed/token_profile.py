@@ -107,7 +107,7 @@ def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     return {
         "columns": 8 * len(reader.attributes) + 2 * LINE,  # and the slot of the word's type, key and number
         "look-ups": LINE * (len(split.rest.seeds) + hits),  # a line of keys each, and one of rows where it is found
-        "rows": decoder._labeller.weights.entries.itemsize * n_entries + 8 * n_labels * len(split.groups),
+        "rows": decoder._labeller.weights.entries.itemsize * n_entries + 8 * n_labels * len(split.groups.offsets),
         "decoder": 2 * 8 * n_labels,
         "annotation": 8,
     }

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from spacy.vocab import Vocab
 
-from ...features.columns import Types
 from ...features.document import MAX_COUNT, links, vote
 from ...features.extractor import Extractor
 from ...features.index import Columns, Program, table_of
+from ...features.word_types import Types
 from ...structures.chain.constraints import unconstrained
 from ..documents import DIGEST_SIZE
 from .encoded import EncodedChains

@@ -6,9 +6,10 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ...features.columns import ColumnReader, Types
+from ...features.columns import ColumnReader
 from ...features.index import Columns, Program, Table, extract_at
 from ...features.program import SplitProgram
+from ...features.word_types import Types
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints, only_labels
 from .data import FixedChains, require_finite

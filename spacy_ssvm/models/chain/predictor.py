@@ -8,10 +8,10 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ...features.columns import Types
 from ...features.extractor import Extractor
 from ...features.index import Columns, look_up_features, table_of
 from ...features.program import select
+from ...features.word_types import Types
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited, without
 from ...structures.chain.scored import ChainScores, TransitionScores
 from ...structures.contradiction import Contradiction

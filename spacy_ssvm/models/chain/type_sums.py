@@ -1,6 +1,5 @@
 """Sums of the scores of features that read one word type only: each is found once, for fixed weights."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
@@ -8,9 +7,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...features.columns import ColumnReader, Generation, Types
-from ...features.index import Table, look_up_features
-from ...features.program import Group, rows_outside
+from ...features.columns import ColumnReader
+from ...features.index import Columns, Program, Table, extract
+from ...features.program import Groups
+from ...features.word_types import Generation, Types
+from ...growth import extended
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints
 from .layouts import score_fixed
@@ -56,11 +57,26 @@ def add_shared(shared, first, end, scores):
 
 
 @kernel
-def _score_types(feature_starts, rows, values, attributes, weights, scores):
-    """Write wᵀΦ of the features of each of n types to scores, float64 [n, L]."""
-    score_fixed(feature_starts, rows, values, 0, len(scores), weights, scores)
-    for score in scores:
-        add_attributes(attributes, score)
+def _sum_types(columns, program, group_starts, table, attributes, weights, sums):
+    """Write the sum of the weights of each group's features, for each of n types, to sums, float64 [n, G, L].
+
+    Args:
+        columns: each type as a sequence.
+        program, group_starts: templates, and the first one of each group.
+    """
+    n_types = sums.shape[0]
+    scores = np.empty((n_types, sums.shape[2]))
+    for g in range(len(group_starts) - 1):
+        first, end = group_starts[g], group_starts[g + 1]
+        starts, seeds = program.starts[first : end + 1], program.seeds[first:end]
+        group = Program(starts, program.columns, program.offsets, seeds, program.reals)
+        feature_starts = np.zeros(n_types + 1, np.int64)
+        rows, values = np.empty(n_types * len(seeds), np.int32), np.empty(n_types * len(seeds), np.float32)
+        extract(columns, group, table, False, 0, feature_starts, rows, values)
+        score_fixed(feature_starts, rows, values, 0, n_types, weights, scores)
+        for number in range(n_types):
+            add_attributes(attributes, scores[number])
+            sums[number, g] = scores[number]
 
 
 @dataclass
@@ -88,7 +104,7 @@ class TypeSums:
     def __init__(
         self,
         reader: ColumnReader,
-        groups: Sequence[Group],
+        groups: Groups,
         table: Table,
         weights: FixedRows,
         constraints: Constraints,
@@ -99,7 +115,6 @@ class TypeSums:
         self._weights = weights
         self._attributes = constraints.attributes
         self._n_labels = len(constraints.start)
-        self._offsets = np.array([group.offset for group in groups], np.int64)
         self._lock = Lock()
         self._stored: WeakKeyDictionary[Generation, _StoredSums] = WeakKeyDictionary()
 
@@ -109,17 +124,15 @@ class TypeSums:
             stored = self._stored.get(types.generation)
             if stored is None:
                 stored = self._stored[types.generation] = _StoredSums(self._outside())
-            missing = types.keys.shape[1] - len(stored.entries)
-            if missing > 0:
-                stored.entries = np.append(stored.entries, np.zeros(missing, np.int64))
+            if types.keys.shape[1] > len(stored.entries):
+                stored.entries = extended(stored.entries, types.keys.shape[1])
             entries = stored.entries[types.ids]
             if not entries.all():
                 self._add(stored, types, np.unique(types.ids[entries == 0]))
                 entries = stored.entries[types.ids]
-            vectors = stored.vectors
-        if vectors.size > MAX_SCORES:
-            self._reader.forget_types()
-        return SharedScores(entries, self._offsets, vectors)
+            if stored.vectors.size > MAX_SCORES:
+                del self._stored[types.generation]
+        return SharedScores(entries, self._groups.offsets, stored.vectors)
 
     def _add(self, stored: _StoredSums, types: Types, new: np.ndarray) -> None:
         """Append the summed scores of new types, int64, to those that are stored."""
@@ -129,21 +142,18 @@ class TypeSums:
             larger[:known] = stored.vectors[:known]
             stored.vectors = larger
         columns = self._reader.columns_of_types(types, new)
-        features = [look_up_features(columns, group.program, self._table) for group in self._groups]
-        stored.vectors[known:needed] = self._sums(features, len(new))
+        self._sum(columns, self._groups.program, stored.vectors[known:needed])
         stored.entries[new] = np.arange(known, needed)
         stored.known = needed - 1
 
     def _outside(self) -> np.ndarray:
         """Entry 0, for positions outside the sequence, float64 [1, G, L]."""
-        n_columns = len(self._reader.attributes)
-        return self._sums([rows_outside(group, n_columns, self._table) for group in self._groups], 1)
-
-    def _sums(self, features: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], n_types: int) -> np.ndarray:
-        """The scores of types, float64 [n_types, G, L], from each group's (starts, rows, values) of their features."""
-        sums = np.zeros((n_types, len(features), self._n_labels))
-        for g, (starts, rows, values) in enumerate(features):
-            scores = np.zeros((n_types, self._n_labels))
-            _score_types(starts, rows, values, self._attributes, self._weights, scores)
-            sums[:, g] = scores
+        program, n_columns = self._groups.program, len(self._reader.attributes)
+        nothing = Columns(np.arange(2), np.zeros((n_columns, 1), np.uint64), np.ones((n_columns, 1), np.float32))
+        sums = np.zeros((1, len(self._groups.offsets), self._n_labels))
+        self._sum(nothing, program._replace(offsets=np.ones_like(program.offsets)), sums)
         return sums
+
+    def _sum(self, columns: Columns, program: Program, sums: np.ndarray) -> None:
+        """Write the scores of types, by groups of templates, to sums, float64 [n, G, L]."""
+        _sum_types(columns, program, self._groups.starts, self._table, self._attributes, self._weights, sums)

@@ -17,8 +17,8 @@ BEGIN, INSIDE, LAST, UNIT = 1, 2, 3, 4
 
 
 FREE, NO_CONTINUATION, FIXED = 0, 1, 2
-"""Kinds of tokens, which are row numbers of `Constraints.token`: without a limit; where no segment continues from the token
-before (a sentence start); and, FIXED + l, where the label must be l."""
+"""Kinds of tokens, which are row numbers of `Constraints.token`: without a limit; where no segment continues from the
+token before (a sentence start); and, FIXED + l, where the label must be l."""
 
 
 def n_states(n_types: int) -> int:

@@ -138,7 +138,7 @@ def _symbols() -> Table:
 
 
 class _Plan(NamedTuple):
-    """What to read for some attributes, and their rows in the result.
+    """The reading of some attributes, and their rows in the result.
 
     Attributes:
         lexeme_ids: spaCy's of `lexeme_rows`.

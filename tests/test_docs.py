@@ -60,7 +60,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
-SOLVERS = sorted(ssvm_solvers.get_all())
+SOLVERS = sorted(name for name in ssvm_solvers.get_all() if name.startswith("spacy-ssvm."))
 NOT_RUN = {
     "make quickstart": "CI does, and tests/projects/test_quickstart.py",
     "make test": "this is a part of it",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..growth import appended
 from ..kernels import kernel
 from . import working_set
 from .dual import visit_each
@@ -56,12 +57,14 @@ class CorrectionLearner(Learner):
         self.planes = working_set.empty(problem.n_examples)
         self._remembered = dict[int, None]()
         """The examples that have planes, the last visited one last."""
+        self._roots = NO_RATES
+        """The rates for new labels, as far as they have been needed."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
         if self._remembered:
             remembered = np.array(list(self._remembered), np.int64)
-            rates = _rates_for_new(self._rates)
+            rates = self._rates_for_new()
             for _ in range(INNER_PASSES):
                 _inner_pass(rng.permutation(remembered), self.w, rates, self.planes)
 
@@ -79,9 +82,16 @@ class CorrectionLearner(Learner):
         given = self.problem.corrections.rates
         return NO_RATES if given is None else given
 
+    def _rates_for_new(self) -> Rates:
+        """D′; only blocks that have come since the last call are computed."""
+        given, known = self._rates, self._roots.blocks
+        blocks = appended(known, _root(given.blocks[len(known) :]))
+        self._roots = Rates(_root(given.single), blocks, given.size)
+        return self._roots
+
     def _learn_new(self, examples: np.ndarray) -> None:
         """Visit examples with new labels, and remember them; those that are still wrong are visited again."""
-        wrong, rates = examples, _rates_for_new(self._rates)
+        wrong, rates = examples, self._rates_for_new()
         for visit in range(self.parameters.max_updates):
             if not len(wrong):
                 break
@@ -123,10 +133,9 @@ NEW_RATE = np.float32(1.0)
 NO_RATES = Rates(np.zeros(0, np.float32), np.zeros(0, np.float32), np.ones(1, np.int64))
 
 
-def _rates_for_new(rates: Rates) -> Rates:
-    """The rates to the power of 1/16: with them, frequent features can tell a new label from others."""
-    single, blocks = (np.sqrt(np.sqrt(np.sqrt(np.sqrt(values)))) for values in (rates.single, rates.blocks))
-    return rates._replace(single=single, blocks=blocks)
+def _root(rates: np.ndarray) -> np.ndarray:
+    """The rates to the power of 1/16: with it, frequent features can tell a new label from others."""
+    return np.sqrt(np.sqrt(np.sqrt(np.sqrt(rates))))
 
 
 @kernel

@@ -11,6 +11,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example, biluo_to_iob
 
 from spacy_ssvm.pipeline.ner import NerCodec
+from spacy_ssvm.structures.chain.biluo import FIXED
 
 from .components import learnt, written
 from .toy import LANG, SOLVERS, SPANS, blank, doc, ner_examples, teach, templates, train
@@ -192,10 +193,10 @@ def test_entities_constrain_tokens_without_a_gold_label():
     assert (
         open_ones.tolist()
         == kinds.to_predict([tokens], preset).tolist()
-        == [4 + numbers["B-PER"], 4 + numbers["L-PER"], 0, 4 + numbers["B-GPE"], 4 + numbers["L-GPE"]]
+        == [FIXED + numbers["B-PER"], FIXED + numbers["L-PER"], 0, FIXED + numbers["B-GPE"], FIXED + numbers["L-GPE"]]
     )
     gold = np.array([numbers["B-PER"], -1, -1, -1, numbers["O"]])
-    assert kinds.to_learn([tokens], preset, gold).tolist()[1:] == [4 + numbers["L-PER"], 0, 0, 0]
+    assert kinds.to_learn([tokens], preset, gold).tolist()[1:] == [FIXED + numbers["L-PER"], 0, 0, 0]
 
 
 def test_corrections_of_predictions_are_not_taken_for_changed_annotation():

@@ -161,7 +161,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("training", type=Path)
-    names = [*OURS, *SPACY, *CRFSUITE, *[UDPIPE] * bool(find_spec("ufal.udpipe"))]
+    names = [*OURS, *SPACY, *CRFSUITE, *[UDPIPE] * bool(find_spec("ufal"))]
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
     parser.add_argument("--epochs", type=int, help="of ours at most")
     parser.add_argument("--steps", type=int, default=300, help="of spaCy's")

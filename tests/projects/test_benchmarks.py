@@ -343,7 +343,7 @@ class TestPart:
         table = text.partition("Tags of EWT, with the tagger's features")[2].split("\n\n")[1]
         assert len(re.findall(r"^\| [^|]+ \| 2 \| ", table, re.MULTILINE)) == len(recorded(part))
         speed_text = (part / "smoke" / "report" / "speed.md").read_text("utf8")
-        assert "Growth with the corpus" in speed_text and "Not measured yet: prediction, token" in speed_text
+        assert "Growth with the corpus" in speed_text and "Not measured yet: unseen, prediction, token" in speed_text
 
 
 @pytest.mark.slow

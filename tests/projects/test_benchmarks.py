@@ -383,7 +383,7 @@ class TestSmoke:
     def test_speed_has_a_record_and_a_row_of_everything(self, project: Path) -> None:
         """But what takes hours to train; and no slice is without its figures."""
         records = table(project / "smoke" / "metrics" / "speed.jsonl")
-        assert len(records) == 10 and all(record["figures"] for record in records.values())
+        assert len(records) == 11 and all(record["figures"] for record in records.values())
         text = (project / "smoke" / "report" / "speed.md").read_text("utf8")
         rows = [line.split(" | ") for line in text.split("## Machine")[0].splitlines() if line.startswith("| ")][2:]
         for what in ["Prediction", "Training", "Two", "Size", "Loading", "Memory", "Start", "First", "Compiled"]:

@@ -1,8 +1,8 @@
 """Non-projective trees with siblings and grandparents, approximately: climbing from the best projective tree.
 
-McDonald & Pereira 2006, §4: as long as another head of a token makes the tree better, all else being equal, it gets its
-best head. Most trees are projective or nearly so, so that few arcs have to be moved. If arcs cross in the best tree of
-single arcs, a second climb starts from there. The better end is the result, so it never scores below the best
+After McDonald & Pereira 2006: as long as another head of a token makes the tree better, all else being equal, it gets
+its best head. Most trees are projective or nearly so, so that few arcs have to be moved. If arcs cross in the best tree
+of single arcs, a second climb starts from there. The better end is the result, so it never scores below the best
 projective tree, nor below the best tree of single arcs.
 """
 
@@ -10,21 +10,18 @@ import numpy as np
 
 from ...kernels import kernel
 from .. import FORBIDDEN
-from .parts import NONE, dense_scores, pair_score, score_tree
+from .parts import NO_CANDIDATE, NONE, dense_scores, pair_score, score_tree
 from .projective_grandparents import eisner_grandparents, first_arcs_to
 from .spanning import maximum_spanning_tree
 
 MAX_SWEEPS = 10
 """The largest number of times that a climb visits each token, so that it ends whatever rounding does."""
 
-_NO_CANDIDATE = -2
-"""An arc that is not a candidate: no pair with it is listed."""
-
 
 @kernel
 def _number(parts, head, modifier):
     arc = parts.number[head, modifier]
-    return np.int64(_NO_CANDIDATE if arc == NONE else arc)
+    return np.int64(NO_CANDIDATE if arc == NONE else arc)
 
 
 @kernel

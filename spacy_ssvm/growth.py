@@ -1,6 +1,10 @@
-"""Arrays that grow at their end. Memory is reserved ahead: many additions copy each item a few times, not each time."""
+"""Arrays that grow at their end, and equal arrays that are kept once.
 
-from weakref import finalize
+Memory is reserved ahead: many additions copy each item a few times, not each time.
+"""
+
+from hashlib import blake2b
+from weakref import WeakValueDictionary, finalize
 
 import numpy as np
 
@@ -9,6 +13,19 @@ RESERVE = 4
 
 _LENGTHS: dict[int, int] = {}
 """By the identity of memory with room: the length of the longest array in it."""
+
+_SHARED: WeakValueDictionary[bytes, np.ndarray] = WeakValueDictionary()
+"""Arrays that are in use, by a digest."""
+
+
+def shared(array: np.ndarray) -> np.ndarray:
+    """The array [n], or an equal one that is in use already; whoever shares it appends to it, and changes no item.
+
+    Components with the same templates that learn from the same Docs have the same features.
+    """
+    digest = blake2b(f"{array.dtype} ".encode(), digest_size=16)
+    digest.update(array.data)
+    return _SHARED.setdefault(digest.digest(), array)
 
 
 def appended(array: np.ndarray, more: np.ndarray) -> np.ndarray:

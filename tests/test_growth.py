@@ -1,10 +1,12 @@
 """Arrays that grow at their end: the same as NumPy's concatenation, with few copies."""
 
+from weakref import ref
+
 import numpy as np
 import pytest
 
 from spacy_ssvm import growth
-from spacy_ssvm.growth import appended, extended, widened
+from spacy_ssvm.growth import appended, extended, shared, widened
 
 
 @pytest.mark.parametrize("shape", [(), (3,)])
@@ -58,3 +60,14 @@ def test_columns_get_room():
     wide = widened(columns, 2, 5)
     assert wide.shape[1] >= 5 and wide[:, :2].tolist() == [[0, 1], [3, 4]] and not wide[:, 2:].any()
     assert widened(wide, 2, 4) is wide
+
+
+def test_equal_arrays_are_kept_once_while_they_are_in_use():
+    first = shared(np.arange(1000, dtype=np.int32))
+    assert shared(np.arange(1000, dtype=np.int32)) is first
+    assert shared(np.arange(1000)) is not first
+    longer = appended(first, np.array([7]))
+    assert shared(np.arange(1000, dtype=np.int32)) is first and len(first) == 1000 and len(longer) == 1001
+    kept = ref(first)
+    del first
+    assert kept() is None

@@ -7,7 +7,9 @@ def elements(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """The members of the chosen ranges, one range after the other, int64."""
     lengths = starts[chosen + 1] - starts[chosen]
     end = np.cumsum(lengths)
-    ranges: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts[chosen] - end + lengths, lengths)
+    ranges: np.ndarray = np.repeat(starts[chosen] - end + lengths, lengths)
+    # In place: members can be many millions.
+    ranges += np.arange(len(ranges))
     return ranges
 
 

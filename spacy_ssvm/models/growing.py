@@ -9,7 +9,7 @@ import numpy as np
 from ..features.columns import join_columns, take_columns, with_more_columns
 from ..features.index import Columns
 from ..features.ranges import elements, joined_starts, taken_starts
-from ..growth import appended
+from ..growth import appended, shared
 from ..solvers.problem import Extent, Problem
 from .documents import Documents
 from .protocol import DataSet
@@ -62,6 +62,10 @@ class Levels(NamedTuple):
         if self.ones is not None and len(getattr(some, self.ones)) + len(getattr(more, self.ones)):
             fields[self.ones] = appended(self._written_out(some), self._written_out(more))
         return some._replace(**fields)
+
+    def with_shared_parts(self, some: S) -> S:
+        """The examples with arrays of parts that others share: they are large, and nobody changes them."""
+        return some._replace(**{name: shared(getattr(some, name)) for name in self.parts})
 
     def taken(self, some: S, examples: np.ndarray) -> S:
         """These examples, int64, in this order; of n examples, number n stands for an empty one."""
@@ -126,7 +130,7 @@ class Growing(Generic[S]):
             more = self._chunks[0] if len(self._chunks) == 1 else self.levels.joined(self._chunks)
             self._chunks, extent = [], self._extent_of(more)
             if self._extent is None:
-                self._joined, self._extent = more, extent
+                self._joined, self._extent = self.levels.with_shared_parts(more), extent
             else:
                 self._joined, self._extent = (
                     self.levels.with_more(self._joined, more),

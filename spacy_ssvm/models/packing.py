@@ -129,13 +129,17 @@ _ROUNDED_TOGETHER = 1 << 20
 def masked(vector: np.ndarray) -> Masked:
     """A vector, float [d], rounded to single precision, without its zeros."""
     bits = np.empty(-(-len(vector) // 8), np.uint8)
-    values = [np.zeros(0, np.float32)]
+    # Counted before, so that the values are in memory once.
+    values = np.empty(sum(np.count_nonzero(part) for _, part in _rounded(vector)), np.float32)
+    end = 0
     for first, part in _rounded(vector):
         is_stored = part != 0
         bits[first // 8 : -(-(first + len(part)) // 8)] = np.packbits(is_stored, bitorder="little")
         # Few are, and to look for their places first is faster than to choose by flags.
-        values.append(part[np.flatnonzero(is_stored)])
-    return Masked(bits, np.concatenate(values), len(vector))
+        places = np.flatnonzero(is_stored)
+        begin, end = end, end + len(places)
+        values[begin:end] = part[places]
+    return Masked(bits, values, len(vector))
 
 
 def _rounded(vector: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

@@ -69,7 +69,8 @@ class WeightsByUse:
         steps = used_steps(used) if len(used.counts) else np.arange(begin)
         of_steps = _non_zeros(vector[: len(steps)], steps)
         indices, values = _non_zeros(vector[begin:], pairs_of(self._numbering, self._n_labels))
-        return np.concatenate([of_steps[0], begin + indices]), np.concatenate([of_steps[1], values])
+        indices += begin
+        return np.concatenate([of_steps[0], indices]), np.concatenate([of_steps[1], values])
 
     def index(self) -> np.ndarray:
         """The numbering for `split`, uint64."""

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys, table_of, write_keys
-from ...growth import appended, extended
+from ...growth import appended, extended, shared
 from ...solvers.problem import Rates
 from .. import frequency
 from .start_weights import StartWeights, blocks_of, no_start_weights, seen_of
@@ -58,7 +58,7 @@ class FeatureRows:
     def release(self) -> None:
         """Give up the index at the first call, when most Docs have been read, or all of them."""
         if not self._was_released and self._table is not None and not self.hash_bits:
-            self._keys = self.keys()
+            self._keys = shared(self.keys())
             self._table = None
         self._was_released = True
 

@@ -288,7 +288,7 @@ def max_features(program, n):
     return once + (n - 1) * between
 
 
-def conjunctions(starts: np.ndarray, kind: int) -> list[int]:
+def conjunctions(starts: np.ndarray, kind: int | np.integer) -> list[int]:
     """The conjunction of each template of a kind, in the order in which features are written."""
     first, _, both, distance, end = starts[kind].tolist()
     return [*range(first, distance), *range(both, end)]
@@ -350,21 +350,27 @@ def _program(
     for template in labels:
         kinds[_label_kind(template)].append(template)
     ordered: list[ArcTemplate] = []
-    starts = np.zeros((N_KINDS, 5), np.int64)
     written: list[ArcTemplate] = []
+    starts = np.zeros((N_KINDS, 5), np.int64)
     for kind, templates in enumerate(kinds):
-        of = [{t.without_relation(): t for t in templates if RELATIONS[t.relation] == r} for r in range(len(RELATIONS))]
-        plain, direction, distance = of
-        both = direction.keys() & distance.keys()
-        groups = [
-            list(plain.values()),
-            [template for text, template in direction.items() if text not in both],
-            [template for text, template in direction.items() if text in both],
-            [template for text, template in distance.items() if text not in both],
-        ]
+        plain, direction, distance = (
+            {
+                template.without_relation(): template
+                for template in templates
+                if RELATIONS[template.relation] == relation
+            }
+            for relation in (PLAIN, DIRECTION, DISTANCE)
+        )
+        both = [text for text in direction if text in distance]
+        groups = (
+            [*plain.values()],
+            [template for text, template in direction.items() if text not in distance],
+            [direction[text] for text in both],
+            [template for text, template in distance.items() if text not in direction],
+        )
         starts[kind] = len(ordered) + np.cumsum([0, *map(len, groups)])
-        ordered += chain.from_iterable(groups)
-        written += [*groups[0], *groups[1], *groups[2], *(distance[t.without_relation()] for t in groups[2]), *groups[3]]
+        ordered += chain(*groups)
+        written += [*chain(*groups[:3]), *(distance[text] for text in both), *groups[3]]
 
     def word(template: ArcTemplate, *roles: str) -> int:
         return next((words.index(template.words[role]) for role in roles if role in template.words), len(words))

@@ -197,46 +197,43 @@ def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
     Returns:
         The end position.
     """
-    mask, begin_at = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), at
-    is_pair, ends = kind >= SIBLINGS, read.starts[kind] - read.starts[kind, 0]
-    first, last = read.starts[kind, 0], read.starts[kind, 4]
-    # What has a distance, too, is written once more, behind all else.
-    again = ends[3] - ends[2]
-    for arc in range(begin, end):
-        head, modifier, third = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc], arcs[THIRD_ROW, arc]
+    mask, is_pair = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), kind >= SIBLINGS
+    # Unsigned places need no check for negative ones, so that loops are vectorised without slices, whose references
+    # would be counted for each arc.
+    keys, values_of, starts, place = read.keys, read.values, read.starts[kind], np.uint64(at)
+    first, direct, both = np.uint64(starts[0]), np.uint64(starts[1]), np.uint64(starts[2])
+    distant, last = np.uint64(starts[3]), np.uint64(starts[4])
+    # What has a distance, too, is written once more, after all with a direction.
+    again, with_values = distant - both, len(values) > 0
+    for arc in range(np.uint64(begin), np.uint64(end)):
+        head, modifier = np.uint64(arcs[HEAD_ROW, arc]), np.uint64(arcs[MODIFIER_ROW, arc])
+        third, start = np.uint64(arcs[THIRD_ROW, arc]), place - first
         direction = relation_code(DIRECTION, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc], bits)
         distance = relation_code(DISTANCE, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc], bits)
-        # Slices are known to start at 0 and to be contiguous, so that the loops are vectorised.
-        heads, modifiers = read.keys[0, head, first:last], read.keys[1, modifier, first:last]
-        thirds, hashed = read.keys[2, third, first:last], indices[at : at + ends[4] + again]
-        for t in range(ends[3]):
-            state = mix(heads[t], modifiers[t])
-            hashed[t] = np.int64((mix(state, thirds[t]) if is_pair else state) & mask)
-        for t in range(ends[2], ends[3]):
-            hashed[t + again] = hashed[t] ^ distance
-        for t in range(ends[3], ends[4]):
-            state = mix(heads[t], modifiers[t])
-            hashed[t + again] = np.int64((mix(state, thirds[t]) if is_pair else state) & mask) ^ distance
-        for t in range(ends[1], ends[3]):
-            hashed[t] ^= direction
-        at += ends[4] + again
-    if len(values) == 0:
-        return at
-    if read.ones:
-        values[begin_at:at] = 1.0
-        return at
-    for arc in range(begin, end):
-        head, modifier, third = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc], arcs[THIRD_ROW, arc]
-        for t in range(ends[4]):
-            value = read.values[0, head, first + t] * read.values[1, modifier, first + t]
-            if is_pair:
-                value *= read.values[2, third, first + t]
-            if t < ends[3]:
-                values[begin_at + t] = value
-            if t >= ends[2]:
-                values[begin_at + t + again] = value
-        begin_at += ends[4] + again
-    return at
+        for t in range(first, distant):
+            state = mix(keys[0, head, t], keys[1, modifier, t])
+            indices[start + t] = np.int64((mix(state, keys[2, third, t]) if is_pair else state) & mask)
+        for t in range(distant, last):
+            state = mix(keys[0, head, t], keys[1, modifier, t])
+            hashed = np.int64((mix(state, keys[2, third, t]) if is_pair else state) & mask)
+            indices[start + again + t] = hashed ^ distance
+        for t in range(both, distant):
+            indices[start + again + t] = indices[start + t] ^ distance
+        for t in range(direct, distant):
+            indices[start + t] ^= direction
+        if with_values:
+            for t in range(first, last):
+                value = 1.0
+                if not read.ones:
+                    value = values_of[0, head, t] * values_of[1, modifier, t]
+                    if is_pair:
+                        value *= values_of[2, third, t]
+                if t < distant:
+                    values[start + t] = value
+                if t >= both:
+                    values[start + again + t] = value
+        place += last - first + again
+    return np.int64(place)
 
 
 @kernel

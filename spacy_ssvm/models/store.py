@@ -8,7 +8,7 @@ import numpy as np
 import srsly
 from thinc.api import Model, NumpyOps
 
-FORMAT = 6
+FORMAT = 7
 """Version of the model file; no other one is read."""
 
 MAX_WEIGHT = 1e30

@@ -59,17 +59,23 @@ def feature_buffer(program, read):
 
 
 @kernel
+def _weight(weights, indices, k):
+    """The weight of the feature at place k. Unsigned places need no check for negative ones."""
+    return weights[np.uint64(indices[np.uint64(k)])]
+
+
+@kernel
 def _sum(weights, indices, values, begin, end):
     """Σ weight · value over features, in four partial sums, so that additions do not wait for each other."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
-        first += weights[indices[k]] * values[k]
-        second += weights[indices[k + 1]] * values[k + 1]
-        third += weights[indices[k + 2]] * values[k + 2]
-        fourth += weights[indices[k + 3]] * values[k + 3]
+        first += _weight(weights, indices, k) * values[k]
+        second += _weight(weights, indices, k + 1) * values[k + 1]
+        third += _weight(weights, indices, k + 2) * values[k + 2]
+        fourth += _weight(weights, indices, k + 3) * values[k + 3]
     for k in range(fours, end):
-        first += weights[indices[k]] * values[k]
+        first += _weight(weights, indices, k) * values[k]
     return (first + second) + (third + fourth)
 
 
@@ -80,12 +86,12 @@ def _sum_of_ones(weights, indices, begin, end):
     first, second, third, fourth = zero, zero, zero, zero
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
-        first += weights[indices[k]]
-        second += weights[indices[k + 1]]
-        third += weights[indices[k + 2]]
-        fourth += weights[indices[k + 3]]
+        first += _weight(weights, indices, k)
+        second += _weight(weights, indices, k + 1)
+        third += _weight(weights, indices, k + 2)
+        fourth += _weight(weights, indices, k + 3)
     for k in range(fours, end):
-        first += weights[indices[k]]
+        first += _weight(weights, indices, k)
     return (first + second) + (third + fourth)
 
 
@@ -93,7 +99,7 @@ def _sum_of_ones(weights, indices, begin, end):
 def _add_sums(weights, step, buffer, begin, end, scores):
     indices, values, ends = buffer.indices, buffer.values, buffer.ends
     # Prefetching all of them first keeps more fetches in flight than the additions would.
-    for k in range(ends[end - begin - 1]):
+    for k in range(np.uint64(ends[end - begin - 1])):
         prefetch(weights, indices[k])
     at = 0
     if len(values) == 0:

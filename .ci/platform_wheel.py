@@ -1,12 +1,13 @@
 """Make a wheel that brings machine code out of the pure wheel, in an environment where that one is installed.
 
-python .ci/platform_wheel.py WHEEL OUTPUT
+python .ci/platform_wheel.py WHEEL OUTPUT [LEVEL ...]
 
-Besides WHEEL itself, its extra `lbfgs` and the package `wheel` have to be installed. For each level of processors, a
-process compiles all kernels into an empty folder. Those that Python calls go into the wheel; those that are only linked
-into others do not. The wheel has the tags of the interpreter that runs this script, on Linux those of manylinux2014:
-the code calls nothing but Python, numba's runtime, exp, log, log10, log1p, pow, memcpy and memset, and finds them by
-name in what the process has loaded. This is no command of the package: who has installed the package needs it least.
+Besides WHEEL itself, its extra `lbfgs` and the package `wheel` have to be installed. For each level of processors, or
+for those that are named, a process compiles all kernels into an empty folder. Those that Python calls go into the
+wheel; those that are only linked into others do not. The wheel has the tags of the interpreter that runs this script,
+on Linux those of manylinux2014: the code calls nothing but Python, numba's runtime, exp, log, log10, log1p, pow, memcpy
+and memset, and finds them by name in what the process has loaded. This is no command of the package: who has installed
+the package needs it least.
 """
 
 import json
@@ -21,7 +22,10 @@ from pathlib import Path
 
 from spacy_ssvm.kernels.machine_code import BUILT_FOR, FOLDER, built_for, levels
 
-_, wheel, output = sys.argv
+_, wheel, output, *names = sys.argv
+chosen = [level for level in levels() if not names or level.name in names]
+if len(chosen) < len(names):
+    sys.exit(f"{' '.join(names)}: the levels of this architecture are {', '.join(level.name for level in levels())}")
 tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
 target = sysconfig.get_platform().replace("-", "_").replace(".", "_").replace("universal2", platform.machine())
 with tempfile.TemporaryDirectory() as work:
@@ -33,7 +37,7 @@ with tempfile.TemporaryDirectory() as work:
     if own.strip() != built_for()["sources"]:
         sys.exit(f"{wheel} is not what is installed here: it has {own.strip()}, not {built_for()['sources']}")
     folder = unpacked / FOLDER.relative_to(FOLDER.parent.parent)
-    for level in levels():
+    for level in chosen:
         cache = Path(work) / level.name
         settings = {"NUMBA_CPU_NAME": level.name, "NUMBA_CPU_FEATURES": level.features, "NUMBA_CACHE_DIR": str(cache)}
         command = [sys.executable, "-m", "spacy", "ssvm", "warmup"]

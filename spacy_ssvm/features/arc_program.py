@@ -6,6 +6,7 @@ arguments: counting references to the arguments of a call for each arc would cos
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,10 @@ NOBODY = np.uint64(0x165667B19E3779F9)
 """The key of every word template at node n + 1, which stands for a missing word."""
 PLAIN, DIRECTION, DISTANCE = range(3)
 """The relation that a template adds to its words: none, the direction, or the binned distance, which is signed."""
+MAX_BIN = 9
+"""The largest bin of a distance."""
+FIRST_DISTANCE = 8
+"""The lowest code of a distance, above those of directions: see `relation_code`."""
 HEAD_ROW, MODIFIER_ROW, THIRD_ROW, DIRECTION_ROW, DISTANCE_ROW = range(5)
 """Rows of an arc array, int64 [N_ARC_ROWS, A], whose columns describe arcs or pairs of arcs to `write_features`: nodes
 of head, modifier and third word (node n + 1 for none), and the keys of direction and distance."""
@@ -36,7 +41,7 @@ this head, or to this modifier, in the same direction."""
 
 
 class ArcProgram(NamedTuple):
-    """F compiled arc templates, sorted by kind, then by relation.
+    """F conjunctions of compiled arc templates, sorted by kind: templates that differ in their relation are one.
 
     Attributes:
         words: the W token templates of all roles.
@@ -44,7 +49,8 @@ class ArcProgram(NamedTuple):
         roles: int64 [3, F], the word template of head, modifier and third word; W stands for "not read".
         sources: int64 [F], a row of `Sentence.between`, or -1.
         seeds: uint64 [F], initial hash states.
-        starts: int64 [8, 4], for each kind its first template with PLAIN, DIRECTION and DISTANCE, and the end.
+        starts: int64 [8, 5], for each kind its first conjunction without a relation, with the direction alone, with
+            direction and distance, with the distance alone, and the end.
     """
 
     words: Program
@@ -56,20 +62,20 @@ class ArcProgram(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence of n tokens as the F templates read its words in each role: head, modifier, third word.
+    """A sentence of n tokens as the F conjunctions read its words in each role: head, modifier, third word.
 
     Node 0 is the root, 1 … n are the tokens, and n + 1 stands for a missing word. There are few arrays, because kernels
     pass them by value, and each array adds to compile time.
 
     Attributes:
         keys: uint64 [3, n + 2, F], hash states for heads, keys for the other roles.
-        values: float64 [3, n + 2, F], 0 where a word template does not fire.
+        values: float64 [3, n + 2, F], 0 where a word template does not fire; [3, n + 2, 0] if all values are 1.
         between: uint64 [B, n + 1], keys of the tokens for `between` parts; 0 for no value.
         previous: int64 [B, n + 1], the last node before this one with the same key, or 0.
         sources, starts: as in `ArcProgram`.
-        ones: whether all values are 1, so that sums need not read them.
+        ones: whether all values are 1.
 
-    In the role of third word, only templates of siblings and grandparents have been read at nodes other than n + 1.
+    In the role of third word, only the conjunctions of siblings and grandparents have been read.
     """
 
     keys: UInt64Array3d
@@ -122,14 +128,15 @@ def read_sentence(columns, program, sentence):
     first, end = columns.starts[sentence], columns.starts[sentence + 1]
     n, size = end - first, len(program.seeds)
     word_keys, word_values, ones = _read_words(columns, program.words, first, end)
-    keys, values = np.empty((3, n + 2, size), np.uint64), np.empty((3, n + 2, size))
+    keys, values = np.empty((3, n + 2, size), np.uint64), np.empty((3, n + 2, 0 if ones else size))
     for role in range(3):
         for node in range(n + 2):
-            for t in range(program.starts[SIBLINGS, 0] if role == 2 and node <= n else 0, size):
+            for t in range(program.starts[SIBLINGS, 0] if role == 2 else 0, size):
                 word = program.roles[role, t]
                 key = word_keys[word, node]
                 keys[role, node, t] = mix(program.seeds[t], key) if role == 0 else key
-                values[role, node, t] = word_values[word, node]
+                if not ones:
+                    values[role, node, t] = word_values[word, node]
     between = np.zeros((len(program.between), n + 1), np.uint64)
     previous = np.zeros((len(program.between), n + 1), np.int64)
     for b in range(len(program.between)):
@@ -158,8 +165,23 @@ def arc_direction(head, modifier):
 
 
 @kernel
-def relation_key(relation, direction, distance):
-    return np.uint64(1 if relation == PLAIN else direction + 100 if relation == DIRECTION else distance + 10_000)
+def relation_code(relation, direction, distance, bits):
+    """A number below 32, and below 2^bits, for each value of a relation.
+
+    The index of a feature is the hash of its conjunction with the low bits flipped by this code, so that the features
+    of an arc that differ in their relation alone have weights in one cache line, if a weight is a byte.
+    """
+    code = 0 if relation == PLAIN else direction if relation == DIRECTION else FIRST_DISTANCE + MAX_BIN + distance
+    return np.int64(code) & ((np.int64(1) << np.int64(bits)) - np.int64(1))
+
+
+@kernel
+def with_relation(starts, kind, relation):
+    """The first conjunction of a kind that has a relation, and the end."""
+    ends = starts[kind]
+    if relation == PLAIN:
+        return ends[0], ends[1]
+    return (ends[1], ends[3]) if relation == DIRECTION else (ends[2], ends[4])
 
 
 @kernel
@@ -175,34 +197,43 @@ def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
     Returns:
         The end position.
     """
-    mask, begin_at = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), at
-    nobody, is_pair = read.keys.shape[1] - 1, kind >= SIBLINGS
-    for arc in range(begin, end):
-        head, modifier = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc]
-        third = arcs[THIRD_ROW, arc] if is_pair else nobody
-        for relation in range(3):
-            key = relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
-            first, last = read.starts[kind, relation], read.starts[kind, relation + 1]
-            if first == last:
-                continue
-            # Slices are known to start at 0 and to be contiguous, so that the loop is vectorised.
-            heads, modifiers = read.keys[0, head, first:last], read.keys[1, modifier, first:last]
-            thirds, hashed = read.keys[2, third, first:last], indices[at : at + last - first]
-            for t in range(last - first):
-                hashed[t] = np.int64(mix(mix(mix(heads[t], modifiers[t]), thirds[t]), key) & mask)
-            at += last - first
-    if len(values) == 0:
-        return at
-    first, last = read.starts[kind, 0], read.starts[kind, -1]
-    for arc in range(begin, end):
-        head, modifier = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc]
-        third = arcs[THIRD_ROW, arc] if is_pair else nobody
-        head_values, modifier_values = read.values[0, head, first:last], read.values[1, modifier, first:last]
-        third_values, products = read.values[2, third, first:last], values[begin_at : begin_at + last - first]
-        for t in range(last - first):
-            products[t] = head_values[t] * modifier_values[t] * third_values[t]
-        begin_at += last - first
-    return at
+    mask, is_pair = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), kind >= SIBLINGS
+    # Unsigned places need no check for negative ones, so that loops are vectorised without slices, whose references
+    # would be counted for each arc.
+    keys, values_of, starts, place = read.keys, read.values, read.starts[kind], np.uint64(at)
+    first, direct, both = np.uint64(starts[0]), np.uint64(starts[1]), np.uint64(starts[2])
+    distant, last = np.uint64(starts[3]), np.uint64(starts[4])
+    # What has a distance, too, is written once more, after all with a direction.
+    again, with_values = distant - both, len(values) > 0
+    for arc in range(np.uint64(begin), np.uint64(end)):
+        head, modifier = np.uint64(arcs[HEAD_ROW, arc]), np.uint64(arcs[MODIFIER_ROW, arc])
+        third, start = np.uint64(arcs[THIRD_ROW, arc]), place - first
+        direction = relation_code(DIRECTION, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc], bits)
+        distance = relation_code(DISTANCE, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc], bits)
+        for t in range(first, distant):
+            state = mix(keys[0, head, t], keys[1, modifier, t])
+            indices[start + t] = np.int64((mix(state, keys[2, third, t]) if is_pair else state) & mask)
+        for t in range(distant, last):
+            state = mix(keys[0, head, t], keys[1, modifier, t])
+            hashed = np.int64((mix(state, keys[2, third, t]) if is_pair else state) & mask)
+            indices[start + again + t] = hashed ^ distance
+        for t in range(both, distant):
+            indices[start + again + t] = indices[start + t] ^ distance
+        for t in range(direct, distant):
+            indices[start + t] ^= direction
+        if with_values:
+            for t in range(first, last):
+                value = 1.0
+                if not read.ones:
+                    value = values_of[0, head, t] * values_of[1, modifier, t]
+                    if is_pair:
+                        value *= values_of[2, third, t]
+                if t < distant:
+                    values[start + t] = value
+                if t >= both:
+                    values[start + again + t] = value
+        place += last - first + again
+    return np.int64(place)
 
 
 @kernel
@@ -216,16 +247,17 @@ def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at)
         head, modifier = arcs[HEAD_ROW, arc], arcs[MODIFIER_ROW, arc]
         left, right = min(head, modifier), max(head, modifier)
         for relation in range(3):
-            key = relation_key(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc])
-            for t in range(read.starts[kind, relation], read.starts[kind, relation + 1]):
-                value = read.values[0, head, t] * read.values[1, modifier, t]
+            code = relation_code(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc], bits)
+            first, last = with_relation(read.starts, kind, relation)
+            for t in range(first, last):
+                value = 1.0 if read.ones else read.values[0, head, t] * read.values[1, modifier, t]
                 if value == 0.0:
                     continue
-                state = mix(mix(read.keys[0, head, t], read.keys[1, modifier, t]), key)
+                state = mix(read.keys[0, head, t], read.keys[1, modifier, t])
                 b = read.sources[t]
                 for node in range(left + 1, right):
                     if read.between[b, node] != 0 and read.previous[b, node] <= left:
-                        indices[at] = np.int64(mix(state, read.between[b, node]) & mask)
+                        indices[at] = np.int64(mix(state, read.between[b, node]) & mask) ^ code
                         if with_values:
                             values[at] = value
                         at += 1
@@ -236,7 +268,7 @@ def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at)
 @kernel
 def count_templates(starts, kind):
     """The number of templates of a kind; starts: as in `ArcProgram`."""
-    return starts[kind, -1] - starts[kind, 0]
+    return starts[kind, 3] - starts[kind, 0] + starts[kind, 4] - starts[kind, 2]
 
 
 @kernel
@@ -247,7 +279,16 @@ def max_features(program, n):
         n: the number of distinct keys between head and modifier, at most; an integer or an array of integers.
     """
     between = count_templates(program.starts, ARCS_BETWEEN) + count_templates(program.starts, LABELS_BETWEEN)
-    return len(program.seeds) + (n - 1) * between
+    once = 0
+    for kind in range(N_KINDS):
+        once += count_templates(program.starts, kind)
+    return once + (n - 1) * between
+
+
+def conjunctions(starts: np.ndarray, kind: int | np.integer) -> list[int]:
+    """The conjunction of each template of a kind, in the order in which features are written."""
+    first, _, both, distance, end = starts[kind].tolist()
+    return [*range(first, distance), *range(both, end)]
 
 
 RELATIONS = {"": PLAIN, "direction": DIRECTION, "distance": DISTANCE}
@@ -259,7 +300,7 @@ class CompiledArcTemplates:
 
     Attributes:
         attributes: the name of each column.
-        templates: those of `program`, in its order.
+        templates: those of `program`, in the order in which features are written.
         program, first_pass: over these columns.
     """
 
@@ -306,12 +347,27 @@ def _program(
     for template in labels:
         kinds[_label_kind(template)].append(template)
     ordered: list[ArcTemplate] = []
-    starts = np.zeros((N_KINDS, len(RELATIONS) + 1), np.int64)
+    written: list[ArcTemplate] = []
+    starts = np.zeros((N_KINDS, 5), np.int64)
     for kind, templates in enumerate(kinds):
-        templates.sort(key=lambda template: RELATIONS[template.relation])
-        relations = [RELATIONS[template.relation] for template in templates]
-        starts[kind] = len(ordered) + np.searchsorted(relations, [PLAIN, DIRECTION, DISTANCE, len(RELATIONS)])
-        ordered += templates
+        plain, direction, distance = (
+            {
+                template.without_relation(): template
+                for template in templates
+                if RELATIONS[template.relation] == relation
+            }
+            for relation in (PLAIN, DIRECTION, DISTANCE)
+        )
+        both = [text for text in direction if text in distance]
+        groups = (
+            [*plain.values()],
+            [template for text, template in direction.items() if text not in distance],
+            [direction[text] for text in both],
+            [template for text, template in distance.items() if text not in direction],
+        )
+        starts[kind] = len(ordered) + np.cumsum([0, *map(len, groups)])
+        ordered += chain(*groups)
+        written += [*chain(*groups[:3]), *(distance[text] for text in both), *groups[3]]
 
     def word(template: ArcTemplate, *roles: str) -> int:
         return next((words.index(template.words[role]) for role in roles if role in template.words), len(words))
@@ -326,7 +382,7 @@ def _program(
         np.array([get_string_id(template.without_relation()) or 1 for template in ordered], np.uint64),
         starts,
     )
-    return tuple(ordered), program
+    return tuple(written), program
 
 
 def _arc_kind(template: ArcTemplate) -> np.integer:

@@ -9,7 +9,7 @@ import srsly
 from thinc.api import Model, NumpyOps
 
 FORMAT = 6
-"""Version of the model file; no other one is read."""
+"""Version of the model file of chains; no other one is read."""
 
 MAX_WEIGHT = 1e30
 """Weights that are saved must be smaller than this, so that sums of weights do not overflow."""
@@ -71,27 +71,34 @@ def _forward(model: Model, docs: object, is_train: bool) -> object:
 
 
 def store_arrays(
-    model: Model, arrays: Mapping[str, np.ndarray], shape: Sequence[int], labels: Sequence[str], exact: bool = True
+    model: Model,
+    arrays: Mapping[str, np.ndarray],
+    shape: Sequence[int],
+    labels: Sequence[str],
+    exact: bool = True,
+    version: int = FORMAT,
 ) -> None:
     """Store all arrays in the model, with a digest and their shape, as defined by the structure.
 
     Args:
         labels: those of the component. The digest covers the labels and the model's attributes, too.
         exact: whether the arrays hold the weights as learnt, neither pruned nor rounded.
+        version: the format.
     """
-    complete = {**arrays, SHAPE: np.array([FORMAT, exact, *shape], np.int64)}
+    complete = {**arrays, SHAPE: np.array([version, exact, *shape], np.int64)}
     complete[DIGEST] = _digest(model, complete, labels)
     for key, array in complete.items():
         model.set_param(key, cast(Any, np.ascontiguousarray(array)))
 
 
 def load_arrays(
-    model: Model, types: Mapping[str, Any], n_shape: int, labels: Sequence[str]
+    model: Model, types: Mapping[str, Any], n_shape: int, labels: Sequence[str], version: int = FORMAT
 ) -> tuple[dict[str, np.ndarray], list[int]]:
     """Read the arrays of the model, and the n_shape numbers of their shape.
 
     Args:
         types: name → dtype, or its possible dtypes.
+        version: the format that is read.
 
     Raises:
         DamagedModel: the digest does not match, or an array is missing or of a wrong type.
@@ -100,11 +107,11 @@ def load_arrays(
     unknown = sorted(set(model.param_names) - {*types, SHAPE, DIGEST})
     require(not unknown, f"it has unknown arrays: {', '.join(unknown)}")
     require(shape.ndim == 1 and len(shape) > 0, "its shape is incomplete")
-    version = int(shape[0])
-    require(version <= FORMAT, f"it was written by a newer version (format {version}): upgrade spacy-ssvm")
+    found = int(shape[0])
+    require(found <= version, f"it was written by a newer version (format {found}): upgrade spacy-ssvm")
     require(
-        version == FORMAT,
-        f"it was written by an older version (format {version}): train it again, or use the version that wrote it",
+        found == version,
+        f"it was written by an older version (format {found}): train it again, or use the version that wrote it",
     )
     require(len(shape) == n_shape + 2, "its shape is incomplete")
     arrays = {key: _array(model, key, dtype) for key, dtype in {**types, SHAPE: np.int64, DIGEST: np.uint64}.items()}

@@ -190,6 +190,8 @@ def test_training_and_predicting_with_the_installed_code_compile_nothing(tmp_pat
 @pytest.mark.skipif(not FOLDER.exists(), reason="the installed wheel brings no machine code")
 @pytest.mark.parametrize("level", [V2, V3], ids=lambda level: level.name)
 def test_no_instruction_of_the_installed_code_is_above_its_level(level):
+    if not (FOLDER / level.name).exists():
+        pytest.skip(f"the installed wheel brings no code for {level.name}")
     files = list((FOLDER / level.name).iterdir())
     assert len(files) > 100
     assert not {file.name: found for file in files if (found := list(beyond(level, file)))}

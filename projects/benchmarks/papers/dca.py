@@ -145,7 +145,7 @@ def figure_4(results: Results, page: Page) -> None:
     page.text(
         "The arc-factored parsers have the CRF's loss. With siblings and grandparents, marginals are approximate, and "
         "our solvers take exact ones only: there both minimise the SVM's loss, whose structures loopy belief "
-        "propagation finds."
+        "propagation found; climbing from the best projective tree finds them now."
     )
 
 

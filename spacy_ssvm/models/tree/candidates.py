@@ -19,7 +19,8 @@ from ...features.arc_program import (
     distance_bin,
     max_features,
     read_sentence,
-    relation_key,
+    relation_code,
+    with_relation,
     write_between,
     write_features,
 )
@@ -210,43 +211,57 @@ def near_candidates(
 
 @kernel
 def _by_head(read):
-    """The head's keys, uint64, and values, float64, of the F templates of arcs: [F, n + 1], all heads side by side."""
-    first, end, n_nodes = read.starts[ARCS, 0], read.starts[ARCS, -1], read.keys.shape[1] - 1
-    keys, values = np.empty((end - first, n_nodes), np.uint64), np.empty((end - first, n_nodes))
+    """The head's keys, uint64, and values, float64, of the F conjunctions of arcs: [F, n + 1], heads side by side.
+
+    There are no values where all are 1.
+    """
+    first, end, n_nodes = read.starts[ARCS, 0], read.starts[ARCS, 4], read.keys.shape[1] - 1
+    keys, values = np.empty((end - first, n_nodes), np.uint64), np.empty((0 if read.ones else end - first, n_nodes))
     for node in range(n_nodes):
         for t in range(first, end):
-            keys[t - first, node], values[t - first, node] = read.keys[0, node, t], read.values[0, node, t]
+            keys[t - first, node] = read.keys[0, node, t]
+            if not read.ones:
+                values[t - first, node] = read.values[0, node, t]
     return keys, values
 
 
 @kernel
-def _score_heads(read, by_head, m, bits, weights, relations, hashed, scores):
+def _score_heads(read, by_head, m, bits, weights, codes, hashed, sums, scores):
     """Set scores, float64 [n + 1], to those of all arcs to m, in steps; by_head: of `_by_head`.
 
-    The templates' loops are inside out, compared with `score_features`: a template at a time, for all heads.
+    The loops are inside out, compared with `score_features`: a conjunction at a time, for all heads.
 
     Args:
-        relations: uint64 [3, n + 1], hashed: int64 [n + 1], scratch.
+        codes: int64 [3, n + 1], hashed: int64 [n + 1], sums: int64 [n + 1], scratch.
     """
     keys, values = by_head
-    n_heads, steps, first = len(scores), weights.steps, read.starts[ARCS, 0]
+    n_heads, steps, starts = len(scores), weights.steps, read.starts[ARCS]
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     for h in range(n_heads):
         direction, distance = arc_direction(h, m), distance_bin(h, m)
         for relation in range(3):
-            relations[relation, h] = relation_key(relation, direction, distance)
+            codes[relation, h] = relation_code(relation, direction, distance, bits)
     scores[:] = 0.0
-    for relation in range(3):
-        keys_of_relation = relations[relation]
-        for t in range(read.starts[ARCS, relation], read.starts[ARCS, relation + 1]):
-            modifier, nobody, value = read.keys[1, m, t], read.keys[2, n_heads, t], read.values[1, m, t]
-            if value == 0.0:
-                continue
-            heads, head_values = keys[t - first], values[t - first]
+    for t in range(starts[0], starts[4]):
+        value = 1.0 if read.ones else read.values[1, m, t]
+        if value == 0.0:
+            continue
+        heads, modifier = keys[t - starts[0]], read.keys[1, m, t]
+        for h in range(n_heads):
+            hashed[h] = np.int64(mix(heads[h], modifier) & mask)
+        sums[:] = 0
+        for relation in range(3):
+            first, end = with_relation(read.starts, ARCS, relation)
+            if first <= t < end:
+                flipped = codes[relation]
+                for h in range(n_heads):
+                    sums[h] += steps[hashed[h] ^ flipped[h]]
+        if read.ones:
             for h in range(n_heads):
-                hashed[h] = np.int64(mix(mix(mix(heads[h], modifier), nobody), keys_of_relation[h]) & mask)
+                scores[h] += sums[h]
+        else:
             for h in range(n_heads):
-                scores[h] += steps[hashed[h]] * head_values[h] * value
+                scores[h] += sums[h] * values[t - starts[0], h] * value
 
 
 @kernel
@@ -261,7 +276,7 @@ def _next_nodes(read):
 
 
 @kernel
-def _add_between(read, following, m, bits, weights, relations, distinct, scores):
+def _add_between(read, following, m, bits, weights, codes, distinct, scores):
     """Add the templates with a `between` part to `_score_heads`.
 
     On either side of m, an arc has the keys between its ends that the next shorter arc has, and at most one more.
@@ -273,8 +288,9 @@ def _add_between(read, following, m, bits, weights, relations, distinct, scores)
     n_heads, steps = len(scores), weights.steps
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     for relation in range(3):
-        for t in range(read.starts[ARCS_BETWEEN, relation], read.starts[ARCS_BETWEEN, relation + 1]):
-            b, modifier = read.sources[t], read.keys[1, m, t]
+        first, end = with_relation(read.starts, ARCS_BETWEEN, relation)
+        for t in range(first, end):
+            b, modifier, value = read.sources[t], read.keys[1, m, t], 1.0 if read.ones else read.values[1, m, t]
             for way in range(2):
                 n_distinct, step = 0, 1 if way == 0 else -1
                 h = m + 2 * step
@@ -284,10 +300,10 @@ def _add_between(read, following, m, bits, weights, relations, distinct, scores)
                     if is_new and read.between[b, node] != 0:
                         distinct[n_distinct] = read.between[b, node]
                         n_distinct += 1
-                    state, total = mix(mix(read.keys[0, h, t], modifier), relations[relation, h]), 0
+                    state, total = mix(read.keys[0, h, t], modifier), 0
                     for k in range(n_distinct):
-                        total += steps[np.int64(mix(state, distinct[k]) & mask)]
-                    scores[h] += total * read.values[0, h, t] * read.values[1, m, t]
+                        total += steps[np.int64(mix(state, distinct[k]) & mask) ^ codes[relation, h]]
+                    scores[h] += total * value * (1.0 if read.ones else read.values[0, h, t])
                     h += step
 
 
@@ -299,15 +315,12 @@ def _prune(columns, program, bits, weights, max_heads, margin, needed, candidate
         n = starts[sentence + 1] - starts[sentence]
         read = read_sentence(columns, program, sentence)
         by_head, following = _by_head(read), _next_nodes(read)
-        relations, hashed, distinct = (
-            np.empty((3, n + 1), np.uint64),
-            np.empty(n + 1, np.int64),
-            np.empty(n + 1, np.uint64),
-        )
+        codes, distinct = np.empty((3, n + 1), np.int64), np.empty(n + 1, np.uint64)
+        hashed, sums = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
         kept, scores = np.zeros(n + 1, np.bool_), np.empty(n + 1)
         for m in range(1, n + 1):
-            _score_heads(read, by_head, m, bits, weights, relations, hashed, scores)
-            _add_between(read, following, m, bits, weights, relations, distinct, scores)
+            _score_heads(read, by_head, m, bits, weights, codes, hashed, sums, scores)
+            _add_between(read, following, m, bits, weights, codes, distinct, scores)
             scores *= weights.arc_step
             scores[m] = -np.inf
             lowest, n_kept = np.max(scores) - margin, 0

@@ -19,6 +19,7 @@ from ...features.arc_program import (
     N_ARC_ROWS,
     SIBLINGS,
     Sentence,
+    conjunctions,
     max_features,
     read_sentence,
     write_between,
@@ -130,15 +131,16 @@ def fired(trees: Trees, read: Sentence, weights: WeightVector, factor: TreeFacto
     indices, values, ends = np.empty(bound, np.int64), np.empty(bound), np.empty(1, np.int64)
     found = []
     for kind in _TEMPLATES[factor.kind]:
+        before = sum(len(conjunctions(read.starts, earlier)) for earlier in range(kind))
         if kind in _BETWEEN:
             at = write_between(read, kind, arc, FIRST, FIRST + 1, bits, indices, values, ends, FIRST)
             places = _places_between(read, kind, factor)
         else:
             at = write_features(read, kind, arc, FIRST, FIRST + 1, bits, indices, values, FIRST)
-            places = [(template, 0) for template in range(read.starts[kind, 0], read.starts[kind, -1])]
+            places = [(template, 0) for template in range(at)]
         added = weights_at(weights, first_row + indices[:at] * width + label, is_label) * values[:at]
         found += [
-            Fired(template, between, int(arc[DISTANCE_ROW, 0]), float(product))
+            Fired(before + template, between, int(arc[DISTANCE_ROW, 0]), float(product))
             for (template, between), product in zip(places, added.tolist(), strict=True)
             if product
         ]
@@ -146,14 +148,17 @@ def fired(trees: Trees, read: Sentence, weights: WeightVector, factor: TreeFacto
 
 
 def _places_between(read: Sentence, kind: np.integer, factor: TreeFactor) -> list[tuple[int, int]]:
-    """The template and the node between head and modifier of each feature, in the order of `write_between`."""
+    """The template, counted from the first of its kind, and the node between head and modifier of each feature.
+
+    The order is that of `write_between`.
+    """
     left, right = sorted((factor.head, factor.modifier))
     return [
         (template, node)
-        for template in range(read.starts[kind, 0], read.starts[kind, -1])
-        if read.values[0, factor.head, template] * read.values[1, factor.modifier, template] != 0
+        for template, t in enumerate(conjunctions(read.starts, kind))
+        if read.ones or read.values[0, factor.head, t] * read.values[1, factor.modifier, t] != 0
         for node in range(left + 1, right)
-        if read.between[read.sources[template], node] != 0 and read.previous[read.sources[template], node] <= left
+        if read.between[read.sources[t], node] != 0 and read.previous[read.sources[t], node] <= left
     ]
 
 

@@ -59,17 +59,23 @@ def feature_buffer(program, read):
 
 
 @kernel
+def _weight(weights, indices, k):
+    """The weight of the feature at place k. Unsigned places need no check for negative ones."""
+    return weights[np.uint64(indices[np.uint64(k)])]
+
+
+@kernel
 def _sum(weights, indices, values, begin, end):
     """Σ weight · value over features, in four partial sums, so that additions do not wait for each other."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
-        first += weights[indices[k]] * values[k]
-        second += weights[indices[k + 1]] * values[k + 1]
-        third += weights[indices[k + 2]] * values[k + 2]
-        fourth += weights[indices[k + 3]] * values[k + 3]
+        first += _weight(weights, indices, k) * values[k]
+        second += _weight(weights, indices, k + 1) * values[k + 1]
+        third += _weight(weights, indices, k + 2) * values[k + 2]
+        fourth += _weight(weights, indices, k + 3) * values[k + 3]
     for k in range(fours, end):
-        first += weights[indices[k]] * values[k]
+        first += _weight(weights, indices, k) * values[k]
     return (first + second) + (third + fourth)
 
 
@@ -80,12 +86,12 @@ def _sum_of_ones(weights, indices, begin, end):
     first, second, third, fourth = zero, zero, zero, zero
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
-        first += weights[indices[k]]
-        second += weights[indices[k + 1]]
-        third += weights[indices[k + 2]]
-        fourth += weights[indices[k + 3]]
+        first += _weight(weights, indices, k)
+        second += _weight(weights, indices, k + 1)
+        third += _weight(weights, indices, k + 2)
+        fourth += _weight(weights, indices, k + 3)
     for k in range(fours, end):
-        first += weights[indices[k]]
+        first += _weight(weights, indices, k)
     return (first + second) + (third + fourth)
 
 
@@ -93,7 +99,7 @@ def _sum_of_ones(weights, indices, begin, end):
 def _add_sums(weights, step, buffer, begin, end, scores):
     indices, values, ends = buffer.indices, buffer.values, buffer.ends
     # Prefetching all of them first keeps more fetches in flight than the additions would.
-    for k in range(ends[end - begin - 1]):
+    for k in range(np.uint64(ends[end - begin - 1])):
         prefetch(weights, indices[k])
     at = 0
     if len(values) == 0:
@@ -162,43 +168,35 @@ def score_between(read, kind, arcs, bits, weights, buffer, scores):
 
 
 @kernel
-def _block(weights, first_row, row, index):
-    """The row of label weights of a feature.
-
-    A slice is known to start at 0 and to be contiguous, so that loops over it are vectorised.
-    """
-    begin = first_row + index * row
-    return weights[begin : begin + row]
-
-
-@kernel
 def _add_blocks(weights, first_row, indices, values, begin, end, total):
     """Add the features' label weights to total, float [row], four at a time, which saves loads and stores of sums."""
-    row, real, with_values = len(total), total.dtype.type, len(values) > 0
+    real, with_values = total.dtype.type, len(values) > 0
+    row, zero = np.uint64(len(total)), np.uint64(first_row)
     a = b = c = d = real(1.0)
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
-        first = _block(weights, first_row, row, indices[k])
-        second = _block(weights, first_row, row, indices[k + 1])
-        third = _block(weights, first_row, row, indices[k + 2])
-        fourth = _block(weights, first_row, row, indices[k + 3])
+        # Unsigned places need no check for negative ones, so that the loop is vectorised.
+        first = zero + np.uint64(indices[k]) * row
+        second = zero + np.uint64(indices[k + 1]) * row
+        third = zero + np.uint64(indices[k + 2]) * row
+        fourth = zero + np.uint64(indices[k + 3]) * row
         if with_values:
             a, b, c, d = real(values[k]), real(values[k + 1]), real(values[k + 2]), real(values[k + 3])
         for label in range(row):
             # Evaluated from left to right: the same sum as one feature after the other.
             total[label] = (
                 total[label]
-                + real(first[label]) * a
-                + real(second[label]) * b
-                + real(third[label]) * c
-                + real(fourth[label]) * d
+                + real(weights[first + label]) * a
+                + real(weights[second + label]) * b
+                + real(weights[third + label]) * c
+                + real(weights[fourth + label]) * d
             )
     for k in range(fours, end):
-        added = _block(weights, first_row, row, indices[k])
+        first = zero + np.uint64(indices[k]) * row
         if with_values:
             a = real(values[k])
         for label in range(row):
-            total[label] += real(added[label]) * a
+            total[label] += real(weights[first + label]) * a
 
 
 @kernel

@@ -29,6 +29,9 @@ from ..packing import (
 )
 from ..store import SHAPE, Saved, load_arrays, require, store_arrays
 
+FORMAT = 7
+"""The format of parsers."""
+
 FIRST_PASS = "first_pass_"
 
 PREFIXES = ("", FIRST_PASS)
@@ -90,7 +93,7 @@ def store(
         arrays |= _layered(FIRST_PASS, first_pass, rounding, earlier)
     arrays[SEEN] = weights.seen
     is_exact = packing == EXACT and (saved is None or saved.are_exact)
-    store_arrays(model, arrays, [len(labels), trees.length, first_pass.length], labels, is_exact)
+    store_arrays(model, arrays, [len(labels), trees.length, first_pass.length], labels, is_exact, FORMAT)
 
 
 def _layered(prefix: str, vector: Masked, packing: Packing, earlier: SavedLayers) -> dict[str, np.ndarray]:
@@ -125,7 +128,7 @@ def load(model: Model, labels: Sequence[str], n_weights: int, first_pass_sizes: 
     Raises:
         DamagedModel: the digest does not match, or an array is of a wrong type, shape or range.
     """
-    arrays, (width, *lengths) = load_arrays(model, TYPES, 3, labels)
+    arrays, (width, *lengths) = load_arrays(model, TYPES, 3, labels, FORMAT)
     require(width == len(labels), f"it has weights for {width} labels, but the component has {len(labels)}")
     require(lengths[0] == n_weights, f"it has {lengths[0]:,} weights where the features have {n_weights:,}")
     require(lengths[1] in first_pass_sizes, "its first pass is of a wrong size")

@@ -24,7 +24,7 @@ def agrees(example: Example, y: Labelled, heads: np.ndarray, labels: np.ndarray)
 @few
 @given(data=st.data())
 def test_complete(structure, data):
-    """The best tree that agrees with what is annotated; examples that change are named. Loopy: any such tree."""
+    """The best tree that agrees with what is annotated; examples that change are named. Climbing: any such tree."""
     tiny = data.draw(tiny_trees(structure))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     known, labelled = rng.random((2, len(tiny.data.gold))) < data.draw(st.sampled_from([0.0, 0.3, 0.7]))

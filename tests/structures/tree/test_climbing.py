@@ -10,7 +10,25 @@ from spacy_ssvm.structures.tree.parts import NONE, Parts
 
 from .enumeration import is_projective, is_tree, make_parts, parts_score, scored_parts, trees
 from .first_order import roots
-from .test_loopy import legal_trees, random_parts
+
+
+def legal_trees(parts: Parts, multi_root: bool) -> list[tuple[tuple[int, ...], float]]:
+    """All trees of candidates, with their scores."""
+    every = trees(len(parts.number) - 1, False, multi_root)
+    kept = [y for y in every if all(parts.number[y[m], m] != NONE for m in range(1, len(y)))]
+    return [(y, parts_score(parts, y)) for y in kept]
+
+
+def random_parts(rng: np.random.Generator, n: int, max_heads: int) -> Parts:
+    """Up to `max_heads` candidate heads for each token, the one before among them, and random scores of all pairs."""
+    candidates = np.eye(n + 1, k=1, dtype=np.bool_)
+    for m in range(1, n + 1):
+        candidates[rng.permutation(np.setdiff1d(np.arange(n + 1), [m - 1, m]))[: max_heads - 1], m] = True
+
+    def pair(*_) -> float:
+        return rng.normal(0.0, 0.5)
+
+    return make_parts(candidates, lambda h, m: rng.normal(0.0, 1.0), pair, pair)
 
 
 def decode(parts: Parts, multi_root: bool) -> tuple[float, tuple[int, ...]]:

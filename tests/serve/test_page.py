@@ -8,7 +8,7 @@ from spacy.tokens import DocBin
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("playwright", reason="Playwright is not installed")
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from spacy_ssvm.serve import app as pages
 from spacy_ssvm.serve.session import opened
@@ -51,6 +51,11 @@ def page(browser, served):
     assert not errors
 
 
+def wait_until_said(page, text):
+    expect(page.locator("body")).not_to_have_attribute("aria-busy", "true")
+    expect(page.locator("#status")).to_contain_text(text)
+
+
 def said(page):
     return page.locator("#status").inner_text()
 
@@ -64,7 +69,7 @@ def teach(page, label, head=None):
     if head is not None:
         page.locator("#head").select_option(label=head)
     page.locator("#teach").click()
-    page.wait_for_function("document.getElementById('status').textContent.startsWith('Learnt')")
+    wait_until_said(page, "Learnt")
     page.locator("#changes h3").wait_for()
 
 
@@ -75,8 +80,8 @@ def words(page):
 def test_see_ask_teach(page, served):
     session, _ = served
     page.locator("#new-text").fill("Anna met Grumpf Wug in Berlin .")
-    page.get_by_role("button", name="Analyse").click()
-    page.wait_for_function("document.getElementById('status').textContent.startsWith('Analysed')")
+    page.get_by_role("button", name="Analyse", exact=True).click()
+    wait_until_said(page, "Analysed")
     assert words(page).count() == 7 and f"of {len(TEXTS) + 1}" in page.locator("#place").inner_text()
 
     # Why?
@@ -109,19 +114,19 @@ def test_see_ask_teach(page, served):
     assert "The selection cut a word" in said(page)
     assert page.locator("#panel .entity", has_text="Berlin").locator(".tag").inner_text().startswith("CITY")
     page.get_by_role("button", name="Undo").click()
-    page.wait_for_function("document.getElementById('status').textContent.startsWith('Undone')")
+    wait_until_said(page, "Undone")
     assert page.locator("#panel .entity", has_text="CITY").count() == 0
 
     # On to what is suggested, to the files, and to a new process.
     page.get_by_role("button", name="Best analyses").click()
-    assert page.locator("#ranked li").count() >= 1
+    expect(page.locator("#ranked li").first).to_be_visible()
     page.locator("#accept").click()
-    page.wait_for_function("document.getElementById('status').textContent.includes('Next: text')")
+    wait_until_said(page, "Next: text")
     page.get_by_role("button", name="Suggest a text").click()
-    page.wait_for_function("document.getElementById('status').textContent.startsWith('Suggested')")
+    wait_until_said(page, "Suggested")
     for name, expected in (("Export annotation", "Exported 1 texts"), ("Save pipeline", "Saved")):
         page.get_by_role("button", name=name).click()
-        page.wait_for_function(f"document.getElementById('status').textContent.startsWith('{expected}')")
+        wait_until_said(page, expected)
     (doc,) = DocBin().from_disk(session.folder / "annotation.spacy").get_docs(session.nlp.vocab)
     assert doc[1].tag_ == "ADV" and doc[5].head.text == "Grumpf"
     found = spacy.load(session.folder / "pipeline")("Anna met Grumpf Wug in Berlin .")

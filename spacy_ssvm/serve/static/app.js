@@ -17,6 +17,8 @@ const HINTS = {
   arcs: "Choose an arc or a word, and then another head or another label.",
 };
 
+const MAX_LINES = 6; // Of what has changed in a text.
+
 let state = null;
 let analysis = null;
 let shown = null; // The name of the component that is shown.
@@ -33,16 +35,25 @@ function say(text, isError = false) {
   status.classList.toggle("error", isError);
 }
 
+/** What a component warns of where it learns. */
+function note(messages) {
+  by("notes").replaceChildren(...messages.map((message) => element("p", {}, message)));
+}
+
+let running = 0;
+
 /** Runs what a button asks for; errors are shown, and the page goes on. */
 function guarded(action) {
   return async (...given) => {
+    running += 1;
     document.body.setAttribute("aria-busy", "true");
     try {
       await action(...given);
     } catch (error) {
       say(error.message, true);
     } finally {
-      document.body.removeAttribute("aria-busy");
+      running -= 1;
+      if (!running) document.body.removeAttribute("aria-busy");
     }
   };
 }
@@ -154,6 +165,7 @@ async function openNumber(number) {
 function select(found) {
   selection = found;
   by("answer").replaceChildren();
+  note([]);
   const isNothing = !found;
   for (const id of ["why", "teach", "none"]) by(id).disabled = isNothing;
   for (const drawn of by("panel").querySelectorAll(".chosen")) drawn.classList.remove("chosen");
@@ -339,8 +351,9 @@ async function teach(label) {
   const found = await post("api/corrections", asked);
   const text = slice(analysis.text, found.start, found.end);
   const snapped = found.is_snapped ? ` The selection cut a word: it was taken for “${text}”.` : "";
-  say(`Learnt in ${found.milliseconds} ms (${found.milliseconds_in_all} ms until it was on the disk).${snapped} ${found.messages.join(" ")}`);
+  say(`Learnt in ${found.milliseconds} ms (${found.milliseconds_in_all} ms until it was on the disk).${snapped}`);
   await afterwards();
+  note(found.messages);
 }
 
 /** Shows the text anew, and what has changed elsewhere. */
@@ -356,8 +369,12 @@ async function afterwards(document = analysis.document) {
       await open(change.document);
       show(change.component);
     }));
-    return element("li", {}, button, " ",
-      ...change.gone.map((text) => element("del", {}, `${text} `)), ...change.new.map((text) => element("ins", {}, `+ ${text} `)));
+    const lines = [
+      ...change.gone.map((text) => element("div", {}, element("del", {}, text))),
+      ...change.new.map((text) => element("div", {}, element("ins", {}, `+ ${text}`))),
+    ];
+    const more = lines.splice(MAX_LINES).length;
+    return element("li", {}, button, ...lines, more ? element("div", { class: "quiet" }, `and ${more} more`) : null);
   });
   const title = elsewhere.length
     ? `Changed in ${new Set(elsewhere.map((change) => change.document)).size} other texts`
@@ -386,7 +403,8 @@ by("accept").addEventListener("click", guarded(async () => {
   const found = await post("api/accept", { id: newId(), document, component: shown });
   const next = await get("api/suggestion", { component: shown, after: document });
   await afterwards(next.document ?? document);
-  say(`Learnt in ${found.milliseconds} ms. ${next.document ? `Next: text ${analysis.number}, of ${next.n_left} that are left.` : "No text is left."} ${found.messages.join(" ")}`);
+  say(`Learnt in ${found.milliseconds} ms. ${next.document ? `Next: text ${analysis.number}, of ${next.n_left} that are left.` : "No text is left."}`);
+  note(found.messages);
 }));
 
 by("undo").addEventListener("click", guarded(async () => {

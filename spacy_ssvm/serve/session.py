@@ -27,7 +27,7 @@ MAX_RANKED = 2_000
 RANKED_FOR = 10
 """Texts that are suggested before all are ranked anew."""
 MAX_LABELS = 2_000
-MAX_REASONS = 12
+MAX_REASONS = 10
 MAX_BEST = 10
 RECENT = 20
 """Accepted texts whose accuracy is that of now."""

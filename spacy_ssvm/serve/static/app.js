@@ -166,6 +166,8 @@ function select(found) {
   selection = found;
   by("answer").replaceChildren();
   note([]);
+  by("teach").textContent = "Teach";
+  by("label-field").hidden = component().kind === "sentences";
   const isNothing = !found;
   for (const id of ["why", "teach", "none"]) by(id).disabled = isNothing;
   for (const drawn of by("panel").querySelectorAll(".chosen")) drawn.classList.remove("chosen");
@@ -173,6 +175,7 @@ function select(found) {
   if (isNothing) {
     by("selected").textContent = "Select a word, a span or an arc.";
     by("label").value = "";
+    by("head").replaceChildren();
     return;
   }
   const words = wordsIn(found.start, found.end);
@@ -187,10 +190,10 @@ function select(found) {
   by("selected").textContent = item
     ? `${phrase(item)} (${certainty(item, component().has_probabilities)})`
     : `“${text}” ${component().kind === "entities" ? "is no entity" : ""}`;
-  by("label").value = component().kind === "sentences" ? "" : item?.label ?? "";
-  by("label-field").hidden = component().kind === "sentences";
-  if (component().kind === "sentences") by("teach").textContent = item ? "Teach: no sentence starts here" : "Teach: a sentence starts here";
-  else by("teach").textContent = "Teach";
+  by("label").value = item?.label ?? "";
+  if (component().kind === "sentences") {
+    by("teach").textContent = item ? "Teach: no sentence starts here" : "Teach: a sentence starts here";
+  }
   if (component().kind === "arcs") drawHeads(found);
 }
 
@@ -353,6 +356,7 @@ async function teach(label) {
   const snapped = found.is_snapped ? ` The selection cut a word: it was taken for “${text}”.` : "";
   say(`Learnt in ${found.milliseconds} ms (${found.milliseconds_in_all} ms until it was on the disk).${snapped}`);
   await afterwards();
+  choose(wordsIn(found.start, found.end)[0]);
   note(found.messages);
 }
 

@@ -213,6 +213,7 @@ function arcOf({ item, left, right, level }, base, places, component) {
     },
     svg("title", {}, `${item.label}: ${described(item, component)}`),
     svg("path", { d: path }),
+    svg("path", { d: path, class: "reach" }),
     svg("path", { class: "tip", d: `M${tip - TIP},${base - TIP - 1} h${2 * TIP} L${tip},${base + 3} z` }),
     svg("rect", { class: "relation-back", x: middle - width / 2, y: top - 9, width, height: 17, rx: 3 }),
     svg("text", { class: "relation", x: middle, y: top + 4 }, `${item.label}${item.is_taught ? " ✓" : ""}`),

@@ -45,6 +45,7 @@ def listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((ADDRESS, port))
+        listening.listen()  # Who connects early waits.
     except OSError as error:
         listening.close()
         raise OSError(f"port {port} cannot be used: {error.strerror or error}") from error

@@ -85,8 +85,10 @@ NOT_RUN = {
     "python -m spacy ssvm train config.cfg -o output --workers 2 --paths.train train.spacy --paths.dev dev.spacy": (
         "tests/distributed/test_training.py, where Ray is installed"
     ),
+    'pip install "spacy-ssvm[serve]"': "the environment stays as it is",
+    "python -m spacy ssvm serve output/model-best --texts texts.txt --output taught": "tests/serve, as it does not end",
+    "python -m spacy ssvm serve output/model-best --label-studio --output corrected --port 9090": "tests/serve, too",
     "python -m spacy ssvm warmup": "tests/cli/test_app.py does, as a slow test",
-    "python projects/recommender/serve.py output/model-best output/corrected --port 9090": "test_recommender.py",
 }
 """Commands that are shown and not run here, and why."""
 FILES = {

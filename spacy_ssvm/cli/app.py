@@ -19,6 +19,7 @@ COMMANDS = (
     "evaluate",
     "init-config",
     "report",
+    "serve",
     "split",
     "suggest",
     "train",

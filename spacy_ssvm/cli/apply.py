@@ -1,6 +1,5 @@
 """`spacy ssvm apply`: annotate many files, by several processes; what is interrupted goes on."""
 
-import hashlib
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +12,6 @@ import tqdm
 import typer
 from spacy import util
 from spacy.cli._util import import_code
-from spacy.language import Language
 from wasabi import msg
 
 from ..corpus.texts import find_files
@@ -22,6 +20,7 @@ from ..distributed.annotation import Annotation, Annotator, Result
 from ..distributed.pool import WorkerDied
 from ..distributed.shards import DOCS, MAX_BYTES, SUFFIXES, Shard, cut
 from ..distributed.workers import map_unordered
+from ..pipeline.identity import identity
 from ..wording import counted
 from .pipelines import CodePath, PipelineName, loaded
 
@@ -62,7 +61,7 @@ def apply_command(
         # So that forked processes find the kernels loaded.
         nlp("a")
         of: dict[str, Any] = {
-            "pipeline": _identity(nlp),
+            "pipeline": identity(nlp),
             "files": list(map(str, files)),
             "format": format_,
             "text_key": text_key,
@@ -175,12 +174,3 @@ def _name(shard: Shard) -> str:
 def _resolved(model: str) -> str:
     """The name of a package, or an absolute path."""
     return str(Path(model).resolve()) if Path(model).exists() else model
-
-
-def _identity(nlp: Language) -> dict[str, str]:
-    """The identity of a pipeline: its name and version, and a digest of its files."""
-    digest = hashlib.sha256()
-    root = nlp.path or Path()
-    for path in sorted(path for path in root.rglob("*") if path.is_file()) if nlp.path else []:
-        digest.update(str(path.relative_to(root)).encode() + hashlib.sha256(path.read_bytes()).digest())
-    return {"name": f"{nlp.lang}_{nlp.meta['name']}", "version": nlp.meta["version"], "sha256": digest.hexdigest()}

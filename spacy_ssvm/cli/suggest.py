@@ -57,7 +57,7 @@ def suggest_command(
     nlp, pipes = load_pipeline(model, code_path)
     pipe = _component(model, pipes, component)
     try:
-        texts = list(_texts(nlp, texts_path))
+        texts = list(texts_of(nlp, texts_path))
         if not texts:
             raise ValueError(f"No texts in {texts_path}")
         with nlp.select_pipes(enable=nlp.pipe_names[: nlp.pipe_names.index(pipe.name)]):
@@ -88,7 +88,7 @@ def _component(model: str, pipes: dict[str, SsvmPipe], name: str | None) -> Ssvm
     return pipes[name or next(iter(pipes))]
 
 
-def _texts(nlp: Language, path: Path) -> Iterator[Text]:
+def texts_of(nlp: Language, path: Path) -> Iterator[Text]:
     """The texts of a file, without empty ones and lines that cannot be read.
 
     Raises:

@@ -100,7 +100,7 @@ def load(text: str, name: str, multiple_roots: bool = False) -> Any:
 
 
 def conllu(doc: Doc) -> str:
-    """The Doc's sentences in CoNLL-U, a word for each token that is not whitespace.
+    """The Doc's sentences in CoNLL-U, a word for each token that is not whitespace, with its entity in MISC.
 
     A Doc without sentence boundaries is one sentence. A Doc without trees has no relations, and each sentence the tree
     of height one under its first word, since the format demands one. Tokens below whitespace are attached to the
@@ -142,4 +142,5 @@ def _head(word: Token, numbers: dict[int, int]) -> int:
 
 def _misc(word: Token) -> str:
     followed = word.i + 1 < len(word.doc) and word.nbor().is_space
-    return "" if word.whitespace_ or followed else "SpaceAfter=No"
+    entity = [f"name={word.ent_iob_}-{word.ent_type_}"] if word.ent_type_ else []
+    return "|".join([*entity, *(() if word.whitespace_ or followed else ("SpaceAfter=No",))])

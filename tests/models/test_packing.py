@@ -82,7 +82,7 @@ def test_the_smallest_weights_go_first(values, keep):
     assert not len(dropped) or np.abs(dense[kept]).min() >= np.abs(dense[dropped]).max()
 
 
-@pytest.mark.parametrize("keep", [0.1, 0.5, 0.999])
+@pytest.mark.parametrize("keep", [0.1, 0.5])
 def test_kept_weights_are_multiples_of_the_smallest_or_coarser(keep):
     dense = np.random.default_rng(0).normal(size=1000).astype(np.float32)
     dense[500] = 500.0  # Its block has larger steps.

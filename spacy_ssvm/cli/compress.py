@@ -9,6 +9,7 @@ from wasabi import msg
 
 from ..models.packing import Packing, WeightDtype
 from ..pipeline.component import SsvmPipe
+from ..pipeline.compression import set_packing
 from .pipelines import CodePath, PipelineName, load_pipeline
 
 
@@ -31,10 +32,9 @@ def compress_command(
             was_calibrated = _is_calibrated(pipe)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message=".*the calibration is void")  # Said below, with the output.
-                pipe.compress(packing)
+                set_packing(nlp, name, packing)
             if was_calibrated and not _is_calibrated(pipe):
                 msg.warn(f"{name} is calibrated, which compressed weights make void: calibrate {output} again")
-            nlp.get_pipe_config(name).update(weight_dtype=packing.weight_dtype, keep_fraction=packing.keep_fraction)
         nlp.to_disk(output)
     except (OSError, ValueError) as error:
         msg.fail(str(error), exits=1)

@@ -20,7 +20,7 @@ from wasabi import msg
 from ..corpus.treebank import analyse_treebank
 from ..registry import ssvm_solvers
 from .languages import ANY_LANGUAGE, spacy_language
-from .treebank_choices import SMALL, SMALL_PARSER, TRAINING, Choices, choose, described
+from .treebank_choices import TRAINING, Choices, choose, described
 
 PREFIX = "ssvm_"
 CHUNK_TEMPLATES = [
@@ -104,6 +104,7 @@ size = 1000000000
 
 [training.logger]
 @loggers = "spacy-ssvm.ConsoleLogger.v1"
+compress = true
 """
 PIPELINE = "senter,tagger,parser,ner"
 """The components, if none are named."""
@@ -219,8 +220,6 @@ def treebank_config(choices: Choices, solver: str, merge_subtokens: bool = False
     config = config_of(choices.components, solver, choices.lang, choices.read)
     for corpus in config["corpora"].values():
         corpus.update(gold_tokens=True, merge_subtokens=merge_subtokens)
-    for name, component in config["components"].items():
-        component.update(SMALL_PARSER if name == "parser" else SMALL)
     for name in set(TAGGERS) & set(choices.components):
         config["components"][name]["model"]["features"]["extra"] = list(choices.affixes) or None
     config["training"].update(TRAINING)

@@ -48,7 +48,8 @@ class Packing:
 
     Attributes:
         weight_dtype: "float32" is exact, "float16" has 11 significant bits, and "int8" 127 steps up to the largest
-            magnitude of a block.
+            magnitude of a block, but none smaller than the smallest weight that a keep_fraction keeps: to be exact
+            about less than what is dropped takes room and helps nothing.
         keep_fraction: the fraction of the non-zero weights that is kept, above 0 and at most 1; the smallest magnitudes
             are dropped.
 
@@ -161,20 +162,24 @@ def compress(
         ValueError: a weight is not finite, or too large to be loaded.
     """
     require_savable(weights)
+    min_scale = np.finfo(np.float32).tiny
     if packing.keep_fraction < 1:
         magnitudes = np.abs(weights)
         others = magnitudes if is_protected is None else magnitudes[~is_protected]
         if len(others):
             n_dropped = len(others) - int(np.ceil(packing.keep_fraction * len(others)))
             # Equal magnitudes are all kept or all dropped, so that the result does not depend on their order.
-            chosen = magnitudes >= np.partition(others, n_dropped)[n_dropped]
+            smallest = np.partition(others, n_dropped)[n_dropped]
+            chosen = magnitudes >= smallest
             if is_protected is not None:
                 chosen |= is_protected
+            elif packing.weight_dtype == "int8":
+                min_scale = max(min_scale, smallest)
             indices, weights = indices[chosen], weights[chosen]
     if packing.weight_dtype == "float32":
         return Sparse(indices, weights, np.zeros(0, np.float32))
     blocks = np.pad(weights, (0, -len(weights) % BLOCK)).reshape(-1, BLOCK)
-    scales = np.maximum(np.abs(blocks).max(axis=1) / _MAX_MAGNITUDE[packing.weight_dtype], np.finfo(np.float32).tiny)
+    scales = np.maximum(np.abs(blocks).max(axis=1) / _MAX_MAGNITUDE[packing.weight_dtype], min_scale)
     steps = (blocks / scales[:, None]).reshape(-1)[: len(weights)]
     return Sparse(
         indices, (np.rint(steps) if packing.weight_dtype == "int8" else steps).astype(packing.weight_dtype), scales

@@ -8,12 +8,15 @@ from typing import IO, Any
 import srsly
 from spacy.language import Language
 from spacy.training.loggers import setup_table
+from spacy.training.loop import DIR_MODEL_BEST
+from spacy.util import resolve_dot_names
 from wasabi import Printer
 
 from .. import memory
 from ..solvers.learner import Certificate
 from ..training.figures import Figures
 from .component import SsvmPipe
+from .compression import compress_pipeline
 
 FIGURES: dict[str, Callable[[Figures], float | None]] = {
     "Prim~": lambda figures: figures.primal,
@@ -30,7 +33,7 @@ Log = Callable[[dict[str, Any] | None], None]
 
 
 def console_logger(
-    output_file: str | Path | None = None, certificate_frequency: int = 0
+    output_file: str | Path | None = None, certificate_frequency: int = 0, compress: bool = False
 ) -> Callable[..., tuple[Log, Callable[[], None]]]:
     """Print a row for each evaluation; at the end, and at checkpoints, the certificates; at the end the peak memory.
 
@@ -38,6 +41,8 @@ def console_logger(
         output_file: a JSONL file that gets the scores, the seconds and the figures of all components, one object a row;
             it is overwritten.
         certificate_frequency: how many rows there are to a checkpoint, a pass over all oracles each; 0: the end only.
+        compress: whether the best pipeline is saved, when training has ended, with as few bits as cost nothing on the
+            development corpus; see `compress_pipeline`. The last one stays as it is.
 
     Raises:
         ValueError: certificate_frequency is negative.
@@ -60,7 +65,7 @@ def console_logger(
         columns += [*scores, "Score"]
         header, widths, _ = setup_table(cols=columns, widths=[3, 6, *(6 for _ in columns[2:])], max_width=14)
         rows: list[dict[str, Any]] = []
-        printed = 0
+        printed, best = 0, Path()
 
         def write(text: str) -> None:
             print(text, file=stdout, flush=True)
@@ -74,10 +79,18 @@ def console_logger(
                 write(f"{name}: {_certified(certificate, pipes[name].figures)}")
             return {name: None if found is None else found._asdict() for name, found in certificates.items()}
 
+        def write_choices() -> None:
+            config = nlp.config.interpolate()
+            (dev_corpus,) = resolve_dot_names(config, [config["training"]["dev_corpus"]])
+            for line in compress_pipeline(best, dev_corpus, config["training"]["score_weights"]):
+                write(line)
+
         def log_step(info: dict[str, Any] | None) -> None:
-            nonlocal printed
+            nonlocal printed, best
             if info is None:
                 return
+            if "output_path" in info:
+                best = Path(info["output_path"]).with_name(DIR_MODEL_BEST)
             row = [info["epoch"], info["step"]]
             for name, pipe in pipes.items():
                 row.append(_short(info["losses"].get(name, 0.0)))
@@ -99,6 +112,9 @@ def console_logger(
 
         def finalize() -> None:
             write_certificates()
+            # A training that has failed leaves its files as they are.
+            if compress and best.name and sys.exc_info()[0] is None:
+                write_choices()
             if (peak := memory.peak()) is not None:
                 write(f"Peak memory: {peak / 1e6:,.0f} MB")
 

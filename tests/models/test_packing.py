@@ -82,6 +82,17 @@ def test_the_smallest_weights_go_first(values, keep):
     assert not len(dropped) or np.abs(dense[kept]).min() >= np.abs(dense[dropped]).max()
 
 
+@pytest.mark.parametrize("keep", [0.1, 0.5])
+def test_kept_weights_are_multiples_of_the_smallest_or_coarser(keep):
+    dense = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    dense[500] = 500.0  # Its block has larger steps.
+    kept = compressed(dense, Packing("int8", keep))
+    smallest = np.abs(dense[kept.indices]).min()
+    largest = np.abs(np.pad(dense[kept.indices], (0, -len(kept.indices) % BLOCK)).reshape(-1, BLOCK)).max(axis=1)
+    np.testing.assert_array_equal(kept.scales, np.maximum(largest / 127, smallest))
+    assert kept.scales.min() == smallest < kept.scales.max()
+
+
 def test_equal_magnitudes_stay_together():
     dense = np.array([1, -1, 0, 1, 2, 0.5], np.float32)
     assert compressed(dense, Packing(keep_fraction=0.4)).indices.tolist() == [0, 1, 3, 4]

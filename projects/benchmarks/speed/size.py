@@ -24,7 +24,7 @@ COMPONENTS = {
 }
 """For each model its component, corpus and score, the megabytes and points that it may cost, and the ms to load it."""
 PLAIN = "as trained"
-VARIANTS = [("float16", 1.0), ("int8", 1.0), ("int8", 0.5)]
+VARIANTS = [("float16", 1.0), ("int8", 1.0), ("int8", 0.5), ("int8", 0.3)]
 """Of `spacy ssvm compress`: how values are stored, and the share of the weights that is kept."""
 
 

@@ -82,7 +82,10 @@ def divide(path: Path, seed: int) -> Division:
         raise ValueError(f"{path} has .conllu files and .spacy files: divide them one after the other")
     pieces = _docs(files) if suffixes == {FILE_TYPE} else _sentences(files)
     if len(pieces.sizes) < 2:
-        raise ValueError(f"{path} has {len(pieces.sizes)} {list(pieces.units)[-1]}: there is nothing to divide")
+        raise ValueError(
+            f"{path} has {len(pieces.sizes)} {list(pieces.units)[-1]}: there is nothing to divide. A development "
+            "corpus has to come from elsewhere, or the sentences have to be Docs of their own"
+        )
     kind, kept = _kept(pieces, max(1, round(SHARE * sum(pieces.sizes))), seed)
     dev = [piece for unit in kept for piece in unit]
     train = sorted(set(range(len(pieces.sizes))) - set(dev))

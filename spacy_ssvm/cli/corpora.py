@@ -70,7 +70,13 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
             converted.write_bytes(contents[names[part]])
             made.append(f"{path} has columns, and is converted: it has {counted(len(docs), 'document')}")
         if parts["dev"] is None and config is not None:
-            division = divide(parts["train"] or source, 0)
+            try:
+                division = divide(parts["train"] or source, 0)
+            except ValueError as error:
+                raise ValueError(
+                    f"there is no development corpus, and none can be kept back: {error}. Name one with --dev, or save "
+                    "the sentences as Docs of their own"
+                ) from error
             suffix = SUFFIX if division.measure == "sentence" else FILE_TYPE
             names = {part: f"{config.stem}-{part}{suffix}" for part in parts}
             contents = {names["train"]: division.train, names["dev"]: division.dev}

@@ -192,13 +192,14 @@ def _trials(config: Config, most: int) -> Iterator[tuple[str, str]]:
 
 def _plan(config: Config, seconds: float | None) -> Plan:
     """The plan for a config. seconds: those that are left, None for no limit."""
-    merge_subtokens = bool(config["corpora"]["dev"].get("merge_subtokens"))
-    n_dev = describe(Path(config["paths"]["dev"]), None, merge_subtokens).n_sentences
+    corpus = describe(Path(config["paths"]["dev"]), None)
+    by_sentence = config["corpora"]["dev"].get("gold_preproc")
+    n_dev, kind = (corpus.n_sentences, "sentence") if by_sentence else (corpus.n_docs, "document")
     is_small = n_dev < MIN_DOCUMENTS
     if is_small:
         msg.warn(
-            f"The development corpus has {counted(n_dev, 'sentence')}. Scores on so few say little, and nothing is "
-            "tuned by them: annotate more, or name a corpus with --dev"
+            f"The development corpus has {counted(n_dev, kind)}. Scores on fewer than {MIN_DOCUMENTS} say little, and "
+            "nothing is tuned by them: annotate more, or name a corpus with --dev"
         )
     if seconds is None:
         return Plan(0 if is_small else 1000, None)

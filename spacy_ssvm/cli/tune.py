@@ -125,7 +125,8 @@ class TuningPlan(NamedTuple):
         points: the values to try, of parameters of the solver and of settings.
         settings: the names among them that are settings of the component, such as "model.order".
         epochs: the most with the same values.
-        weights: of the scores that make the development score.
+        weights: of the scores that make the development score: those of the component, if the config weighs one.
+        by_others: whether the scores are those of other components, which read the annotation of this one.
     """
 
     config: Config
@@ -135,6 +136,7 @@ class TuningPlan(NamedTuple):
     settings: Collection[str]
     epochs: int
     weights: dict[str, float]
+    by_others: bool
 
 
 def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: int, epochs: int) -> TuningPlan:
@@ -170,7 +172,10 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
     if bisect and len({values.get("C") for values in points}) < 2:
         raise ValueError("--bisect needs two values of C to begin with: add them, as in --grid C=0.01,1")
     weights = {score: weight for score, weight in training["score_weights"].items() if weight}
-    return TuningPlan(config, name, solver, points, settings, epochs, weights)
+    scores = nlp.get_pipe_meta(name).default_score_weights or {}
+    own = {score: weight for score, weight in weights.items() if score in scores}
+    weights = {score: weight / sum(own.values()) for score, weight in own.items()} or weights
+    return TuningPlan(config, name, solver, points, settings, epochs, weights, by_others=not own)
 
 
 def _parsed_grid(grid: Sequence[str], block: dict[str, Any]) -> dict[str, list[Any]]:
@@ -355,7 +360,7 @@ def _begun(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, flo
         raise ValueError(f"There are no documents in {training['dev_corpus']} to choose the best values by")
     examples = list(train_corpus(nlp))
     pipe: Any = nlp.get_pipe(plan.name)
-    for other in _unread(nlp, plan.name):
+    for other in () if plan.by_others else _unread(nlp, plan.name):
         nlp.disable_pipe(other)
     _train_others(nlp, plan.name, examples, plan.epochs, training["frozen_components"])
     annotate_before(nlp, plan.name, examples, training["annotating_components"])

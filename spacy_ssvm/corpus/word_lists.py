@@ -23,7 +23,7 @@ from ..files import replace_files
 
 MANIFEST = "manifest.json"
 KINDS = {"clusters": "tsv", "lexicon": "tsv", "classes": "tsv", "gazetteers": "txt"}
-"""Kind of list → the end of its file's name. A line of a lexicon has a word and a tag, of classes a class and a word."""
+"""Kind of list → end of its file's name. Lines of a lexicon have a word and a tag, of classes a class and a word."""
 MIN_ZIPF = 3
 """Words of lower frequency, which are nine tenths of the list, get no class: it would tell little, and takes space."""
 _LATIN_NAME = re.compile(r"[A-ZÀ-Þ][ '’.A-Za-zÀ-ɏ-]+")

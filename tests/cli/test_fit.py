@@ -44,7 +44,7 @@ def test_a_corpus_becomes_a_pipeline(tmp_path):
     train, out = saved(tmp_path / "train.spacy", 30), tmp_path / "out"
     text = said("fit", train, out, "--lang", "te")
     assert "There is no development corpus: 3 of 30 documents" in text
-    assert "The development corpus has 3 sentences. Scores on so few say little" in text
+    assert "The development corpus has 3 sentences. Scores on fewer than 20 say little" in text
     assert "model-best" in text and "ents_f" in text and "report.html" in text and "Done" not in text
     assert [" ".join(shlex.split(line)[3:5]) for line in commands(out)] == [
         "ssvm init-config",
@@ -100,7 +100,7 @@ def test_what_cannot_be_learnt_is_said(tmp_path):
     saved(train, 30, ents=False)
     assert "has no annotation to learn" in refusal("fit", train, out)
     saved(train, 1)
-    assert "1 documents: there is nothing to divide" in refusal("fit", train, out)
+    assert "1 document: there is nothing to divide. Name one with --dev" in refusal("fit", train, out)
     saved(train, 30)
     assert "none: 0 % of the words have XPOS" in refusal("fit", train, out, "--pipeline", "tagger")
     fit.begun(out, "another one", train, force=False)

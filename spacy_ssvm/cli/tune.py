@@ -1,7 +1,5 @@
 """`spacy ssvm tune`: chooses parameters of a solver, and other settings of a component, by the development score."""
 
-import copy
-import difflib
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -25,7 +23,6 @@ from ..distributed.pool import WorkerDied
 from ..distributed.workers import map_unordered
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import (
-    GRID,
     MIN_DOCUMENTS,
     Score,
     Trial,
@@ -37,10 +34,10 @@ from ..training.tuning import (
     learn,
     try_values,
 )
+from .grid import parsed_grid, with_settings
 from .pipelines import CodePath, ConfigPath, annotate_before, read_config
 from .plots import new_figure, save_figure
 from .score_counts import COUNTS, CountingScorer
-from .settings import SECTIONS
 
 
 def tune_command(
@@ -159,7 +156,7 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
         raise ValueError(f'"{name}" has a source, not a solver of its own: tune the config that it was trained with')
     block = nlp.config.interpolate()["components"][name]
     solver = block["solver"]
-    found = _parsed_grid(grid, block)
+    found = parsed_grid(grid, block)
     settings = [setting for setting in found if setting not in solver]
     # Settings come first, as each change of one begins a training run.
     points = grid_points(dict(sorted(found.items(), key=lambda item: item[0] in solver)))
@@ -176,91 +173,6 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
     own = {score: weight for score, weight in weights.items() if score in scores}
     weights = {score: weight / sum(own.values()) for score, weight in own.items()} or weights
     return TuningPlan(config, name, solver, points, settings, epochs, weights, by_others=not own)
-
-
-def _parsed_grid(grid: Sequence[str], block: dict[str, Any]) -> dict[str, list[Any]]:
-    """The values of --grid by parameter of the solver, or setting of the component, or the default values of C.
-
-    Args:
-        block: of the component, with all defaults.
-    """
-    solver = block["solver"]
-    solver_name = solver["@ssvm_solvers"]
-    tunable = [key for key, value in solver.items() if key[0] != "@" and key != "seed" and not isinstance(value, bool)]
-    if not grid and "C" not in tunable:
-        remedy = f"name one of {', '.join(tunable)} with --grid" if tunable else "there is nothing to tune"
-        raise ValueError(f"{solver_name} has no C: {remedy}")
-    values: dict[str, list[Any]] = {}
-    for option in grid:
-        name, equals, texts = option.partition("=")
-        if not equals:
-            raise ValueError(f"--grid {option}: expected NAME=VALUES, such as C=0.1,1")
-        if _is_setting(name, block):
-            values.setdefault(name, []).extend(map(_value, texts.split(",")))
-            continue
-        if name not in tunable:
-            raise ValueError(f"--grid {option}: {solver_name} has no parameter {name}{_suggestion(name, tunable)}")
-        values.setdefault(name, []).extend(_number(name, text) for text in texts.split(","))
-    return values or {"C": [*GRID]}
-
-
-def _is_setting(name: str, block: dict[str, Any]) -> bool:
-    """Whether a setting of a component has this name, such as "model.order", or can have it: "label_costs.O"."""
-    *path, last = name.split(".")
-    found: Any = block
-    for part in path:
-        found = found.get(part) if isinstance(found, dict) else None
-    if found is None and path and path[-1] in SECTIONS:
-        found = {}
-    if not isinstance(found, dict) or last[:1] == "@" or name.split(".")[0] in ("factory", "solver"):
-        return False
-    has_keys_of_its_own = bool(path) and path[-1] in SECTIONS
-    return last in found or has_keys_of_its_own
-
-
-def _value(text: str) -> Any:
-    """A value of a setting: in JSON, or a text."""
-    try:
-        return srsly.json_loads(text.strip())
-    except ValueError:
-        return text.strip()
-
-
-def with_settings(config: Config, component: str, values: Values) -> Config:
-    """The config with these settings of a component; "off" leaves out what has this name, and "on" leaves it."""
-    changed = config.copy()
-    if not values:
-        return changed
-    filled = util.load_model_from_config(config, auto_fill=True).config["components"][component]
-    for name, value in values.items():
-        block, defaults = changed["components"][component], filled
-        *path, last = name.split(".")
-        for part in path:
-            defaults = defaults.get(part) or {}
-            if not isinstance(block.get(part), dict):
-                block[part] = copy.deepcopy(defaults)
-            block = block[part]
-        if value == "off":
-            block.pop(last, None)
-        elif value != "on":
-            block[last] = value
-    return changed
-
-
-def _suggestion(name: str, tunable: Sequence[str]) -> str:
-    by_lower = {known.lower(): known for known in tunable}
-    close = difflib.get_close_matches(name.lower(), by_lower, 1)
-    return f"; did you mean {by_lower[close[0]]}?" if close else f" to tune, only {', '.join(tunable)}"
-
-
-def _number(name: str, text: str) -> int | float | str:
-    text = text.strip()
-    for kind in (int, float):
-        try:
-            return kind(text) if text != "inf" else text
-        except ValueError:
-            continue
-    raise ValueError(f"--grid {name}: {text!r} is not a number; expected values such as {name}=0.1,1")
 
 
 def _tried_here(plan: TuningPlan, bisect: int) -> list[Trial]:

@@ -147,11 +147,11 @@ def test_settings_of_the_component(config):
     written = load_config(path)
     written["components"]["ssvm_tagger"]["model"]["features"]["extra"] = ["lower_prefix5[0]"]
     written.to_disk(path)
-    result = tune(path, "--grid", "C=0.1,1", "--grid", "label_costs.N=1,0.0", "--grid", "n_threads=1", "--epochs", 2)
+    result = tune(path, "--grid", "C=0.1,1", "--grid", "label_costs.NOUN=1,0.0", "--grid", "n_threads=1", "--epochs", 2)
     assert result.exit_code == 0, result.output
     assert [row[:3] for row in rows(result.output)] == [[cost, "1", C] for cost in ("1", "0") for C in ("0.1", "1")]
     best = load_config(path.parent / "best.cfg")["components"]["ssvm_tagger"]
-    assert best["label_costs"]["N"] == 1 and best["model"]["features"]["extra"] == ["lower_prefix5[0]"]
+    assert best["label_costs"]["NOUN"] == 1 and best["model"]["features"]["extra"] == ["lower_prefix5[0]"]
     assert "no such setting" in complaint(tune(path, "--grid", "label_cost.N=1"))
     assert "keep_fraction must be above 0" in complaint(tune(path, "--grid", "keep_fraction=0"))
 

@@ -6,8 +6,9 @@ python configs/generate.py [FOLDER], by default the folder of this file.
 import sys
 from pathlib import Path
 
-from spacy_ssvm.cli.init_config import make_config, treebank_config
-from spacy_ssvm.cli.treebank_choices import FULL
+from spacy_ssvm.cli.corpus_choices import FULL
+from spacy_ssvm.cli.corpus_config import config_for
+from spacy_ssvm.cli.settings import make_config
 
 PIPELINES = {
     "chunker": "chunker",
@@ -30,9 +31,7 @@ def generate(folder: Path) -> list[Path]:
     written = []
     for name in (*PIPELINES, TREEBANK):
         for solver in SOLVERS:
-            config = (
-                make_config(PIPELINES[name].split(","), solver) if name in PIPELINES else treebank_config(FULL, solver)
-            )
+            config = make_config(PIPELINES[name].split(","), solver) if name in PIPELINES else config_for(FULL, solver)
             path = folder / name / f"{solver}.cfg"
             path.parent.mkdir(parents=True, exist_ok=True)
             config.to_disk(path, interpolate=False)

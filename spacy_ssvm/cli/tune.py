@@ -1,13 +1,13 @@
-"""`spacy ssvm tune`: chooses parameters of a solver by the development score."""
+"""`spacy ssvm tune`: chooses parameters of a solver, and other settings of a component, by the development score."""
 
-import difflib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import srsly
 import typer
 from spacy import util
 from spacy.cli._util import import_code, parse_config_overrides, show_validation_error
@@ -23,7 +23,6 @@ from ..distributed.pool import WorkerDied
 from ..distributed.workers import map_unordered
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import (
-    GRID,
     MIN_DOCUMENTS,
     Score,
     Trial,
@@ -35,6 +34,7 @@ from ..training.tuning import (
     learn,
     try_values,
 )
+from .grid import parsed_grid, with_settings
 from .pipelines import CodePath, ConfigPath, annotate_before, read_config
 from .plots import new_figure, save_figure
 from .score_counts import COUNTS, CountingScorer
@@ -49,7 +49,7 @@ def tune_command(
     ] = None,
     grid: Annotated[
         list[str] | None,
-        typer.Option("--grid", "-g", help="Values to try, such as C=0.1,1 or rho1=0,0.5; repeatable"),
+        typer.Option("--grid", "-g", help="Values to try, such as C=0.1,1 or model.order=2,3; repeatable"),
     ] = None,
     bisect: Annotated[
         int, typer.Option("--bisect", "-b", min=0, help="Further values of C to try, near the best one")
@@ -66,11 +66,12 @@ def tune_command(
     ] = None,
     code_path: CodePath = None,
 ) -> None:
-    """Find the C, or other parameters of a component's solver, with the best development score.
+    """Find the C, other parameters of a component's solver, or other settings of it, with the best development score.
 
     Settings of the config can be overridden as in `spacy train`, for instance --paths.train train.spacy. All values are
-    tried in one training run: each starts from the result of the previous one. With several workers, each starts from
-    scratch. The config with the best values is saved, and, if matplotlib is installed, a plot next to it.
+    tried in one training run: each starts from the result of the previous one, and from scratch where a setting other
+    than of the solver changes. With several workers, each starts from scratch. The config with the best values is
+    saved, and, if matplotlib is installed, a plot next to it.
     """
     import_code(code_path)
     overrides = parse_config_overrides(context.args)
@@ -97,7 +98,9 @@ def tune_command(
     settings = config["components"][plan.name]
     if not isinstance(settings.get("solver"), dict):  # missing, or a reference to a block that others may share
         settings["solver"] = plan.solver
-    settings["solver"].update(best.values)
+    chosen = {name: value for name, value in best.values.items() if name in plan.settings}
+    settings["solver"].update({name: value for name, value in best.values.items() if name not in chosen})
+    config = with_settings(config, plan.name, chosen)
     output.parent.mkdir(parents=True, exist_ok=True)
     config.to_disk(output, interpolate=False)
     msg.good(f"Best: {_named(best.values)}, with a score of {100 * best.score:.2f}. Config saved to {output}")
@@ -116,17 +119,21 @@ class TuningPlan(NamedTuple):
     Attributes:
         config: of the pipeline.
         name, solver: of the component, and its block with all defaults.
-        points: the values to try.
+        points: the values to try, of parameters of the solver and of settings.
+        settings: the names among them that are settings of the component, such as "model.order".
         epochs: the most with the same values.
-        weights: of the scores that make the development score.
+        weights: of the scores that make the development score: those of the component, if the config weighs one.
+        by_others: whether the scores are those of other components, which read the annotation of this one.
     """
 
     config: Config
     name: str
     solver: dict[str, Any]
     points: Sequence[Values]
+    settings: Collection[str]
     epochs: int
     weights: dict[str, float]
+    by_others: bool
 
 
 def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: int, epochs: int) -> TuningPlan:
@@ -147,53 +154,30 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
         )
     if "factory" not in config["components"][name]:
         raise ValueError(f'"{name}" has a source, not a solver of its own: tune the config that it was trained with')
-    solver = nlp.config.interpolate()["components"][name]["solver"]
-    points = grid_points(_parsed_grid(grid, solver))
+    block = nlp.config.interpolate()["components"][name]
+    solver = block["solver"]
+    found = parsed_grid(grid, block)
+    settings = [setting for setting in found if setting not in solver]
+    # Settings come first, as each change of one begins a training run.
+    points = grid_points(dict(sorted(found.items(), key=lambda item: item[0] in solver)))
     for values in points:
-        replace(pipes[name].solver, **values)  # checks the values
+        replace(pipes[name].solver, **{key: value for key, value in values.items() if key in solver})
+        if settings:  # These lines check the values.
+            util.load_model_from_config(
+                with_settings(config, name, {key: values[key] for key in settings}), auto_fill=True
+            )
     if bisect and len({values.get("C") for values in points}) < 2:
         raise ValueError("--bisect needs two values of C to begin with: add them, as in --grid C=0.01,1")
     weights = {score: weight for score, weight in training["score_weights"].items() if weight}
-    return TuningPlan(config, name, solver, points, epochs, weights)
-
-
-def _parsed_grid(grid: Sequence[str], solver: dict[str, Any]) -> dict[str, list[Any]]:
-    """The values of --grid by parameter, or the default values of C."""
-    solver_name = solver["@ssvm_solvers"]
-    tunable = [key for key, value in solver.items() if key[0] != "@" and key != "seed" and not isinstance(value, bool)]
-    if not grid and "C" not in tunable:
-        remedy = f"name one of {', '.join(tunable)} with --grid" if tunable else "there is nothing to tune"
-        raise ValueError(f"{solver_name} has no C: {remedy}")
-    values: dict[str, list[Any]] = {}
-    for option in grid:
-        name, equals, texts = option.partition("=")
-        if not equals:
-            raise ValueError(f"--grid {option}: expected NAME=VALUES, such as C=0.1,1")
-        if name not in tunable:
-            raise ValueError(f"--grid {option}: {solver_name} has no parameter {name}{_suggestion(name, tunable)}")
-        values.setdefault(name, []).extend(_number(name, text) for text in texts.split(","))
-    return values or {"C": [*GRID]}
-
-
-def _suggestion(name: str, tunable: Sequence[str]) -> str:
-    by_lower = {known.lower(): known for known in tunable}
-    close = difflib.get_close_matches(name.lower(), by_lower, 1)
-    return f"; did you mean {by_lower[close[0]]}?" if close else f" to tune, only {', '.join(tunable)}"
-
-
-def _number(name: str, text: str) -> int | float | str:
-    text = text.strip()
-    for kind in (int, float):
-        try:
-            return kind(text) if text != "inf" else text
-        except ValueError:
-            continue
-    raise ValueError(f"--grid {name}: {text!r} is not a number; expected values such as {name}=0.1,1")
+    scores = nlp.get_pipe_meta(name).default_score_weights or {}
+    own = {score: weight for score, weight in weights.items() if score in scores}
+    weights = {score: weight / sum(own.values()) for score, weight in own.items()} or weights
+    return TuningPlan(config, name, solver, points, settings, epochs, weights, by_others=not own)
 
 
 def _tried_here(plan: TuningPlan, bisect: int) -> list[Trial]:
     """All trials, in their order, each from the result of the previous one."""
-    attempt = _begun(plan, anew=False)
+    attempt = _attempts(plan, anew=False)
     row = _rows(plan.points, "Epoch")
     trials = [attempt(values, partial(row, values)) for values in plan.points]
     for _ in range(bisect):
@@ -232,7 +216,7 @@ GridPoint = tuple[int, Values]
 
 def _tuner(plan: TuningPlan) -> Callable[[GridPoint], tuple[int, Trial]]:
     """A function that tries values from scratch, and returns their number, too."""
-    attempt = _begun(plan, anew=True)
+    attempt = _attempts(plan, anew=True)
     return lambda point: (point[0], attempt(point[1], lambda *_: None))
 
 
@@ -246,6 +230,29 @@ def _worker(plan: TuningPlan, directory: Path, code_path: Path | None) -> Callab
 
 def _name(point: GridPoint) -> str:
     return _named(point[1])
+
+
+def _attempts(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, float], None]], Trial]:
+    """A function that tries values, and begins a training run where settings differ from the previous ones."""
+
+    def settings_of(values: Values) -> dict[str, Any]:
+        return {name: values[name] for name in plan.settings}
+
+    def begin(settings: dict[str, Any]) -> Callable[[Values, Callable[[int, float], None]], Trial]:
+        return _begun(plan._replace(config=with_settings(plan.config, plan.name, settings)), anew)
+
+    current = settings_of(plan.points[0])
+    begun = begin(current)
+
+    def attempt(values: Values, report: Callable[[int, float], None]) -> Trial:
+        nonlocal current, begun
+        if settings_of(values) != current:
+            current = settings_of(values)
+            begun = begin(current)
+        of_solver = {name: value for name, value in values.items() if name not in current}
+        return replace(begun(of_solver, report), values=values)
+
+    return attempt
 
 
 def _begun(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, float], None]], Trial]:
@@ -264,9 +271,11 @@ def _begun(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, flo
     if next(iter(dev_corpus(nlp)), None) is None:
         raise ValueError(f"There are no documents in {training['dev_corpus']} to choose the best values by")
     examples = list(train_corpus(nlp))
+    pipe: Any = nlp.get_pipe(plan.name)
+    for other in () if plan.by_others else _unread(nlp, plan.name):
+        nlp.disable_pipe(other)
     _train_others(nlp, plan.name, examples, plan.epochs, training["frozen_components"])
     annotate_before(nlp, plan.name, examples, training["annotating_components"])
-    pipe: Any = nlp.get_pipe(plan.name)
     evaluate = _evaluation(nlp, dev_corpus, plan.weights)
     if anew:
         # The first values are not to be the only ones to which the examples are new.
@@ -280,6 +289,18 @@ def _rows(points: Sequence[Values], epochs: str) -> Callable[[Values, int, float
     layout: Any = {"widths": [10] * len(columns), "aligns": ["r"] * len(columns)}
     msg.row(columns, **layout)
     return lambda values, epoch, score: msg.row([*_texts(values), epoch, f"{100 * score:.2f}"], **layout)
+
+
+def _unread(nlp: Language, name: str) -> list[str]:
+    """The components of this package whose annotation the named one does not read, so that they need not learn: those
+    after it, and, if its features read words only, those before it but for boundaries of sentences."""
+    place = nlp.pipe_names.index(name)
+    pipe: Any = nlp.get_pipe(name)
+    reads = pipe.trained.structured.reader.annotation
+    unread = nlp.pipe_names[place + 1 :]
+    if not reads:
+        unread += [other for other in nlp.pipe_names[:place] if nlp.get_pipe_meta(other).factory != "ssvm_senter"]
+    return [other for other in unread if isinstance(nlp.get_pipe(other), SsvmPipe)]
 
 
 def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
@@ -339,7 +360,10 @@ def _named(values: Values) -> str:
 
 
 def _texts(values: Values) -> list[str]:
-    return [value if isinstance(value, str) else f"{value:.4g}" for value in values.values()]
+    return [
+        value if isinstance(value, str) else srsly.json_dumps(value) if isinstance(value, bool) else f"{value:.4g}"
+        for value in values.values()
+    ]
 
 
 def _plot(trials: Sequence[Trial], path: Path) -> None:
@@ -350,6 +374,9 @@ def _plot(trials: Sequence[Trial], path: Path) -> None:
         msg.info("No plot: matplotlib is not installed; to get one, run pip install matplotlib")
         return
     *others, x = trials[0].values
+    if not all(isinstance(trial.values[x], int | float) for trial in trials):
+        msg.info(f"No plot: {x} has values that are no numbers")
+        return
     curves: dict[str, list[tuple[float, float]]] = {}
     for trial in trials:
         label = ", ".join(f"{name} = {text}" for name, text in zip(others, _texts(trial.values)))

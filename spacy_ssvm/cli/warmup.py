@@ -39,7 +39,7 @@ from ..solvers.working_set import empty, trim
 from ..structures import FORBIDDEN
 from ..structures.chain.pruning import MANY
 from ..structures.chain.scored import ChainScores, TransitionScores
-from .init_config import registered_solver
+from .settings import registered_solver
 
 ALWAYS = {"kappa1": 0, "check_oracle": True}
 """Settings, for all solvers that have them, that run kernels which the defaults run late or never."""

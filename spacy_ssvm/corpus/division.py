@@ -15,6 +15,7 @@ from typing import NamedTuple
 from spacy.tokens import DocBin
 from spacy.training.corpus import FILE_TYPE
 
+from ..wording import counted
 from .conllu_reader import SENTENCES, SentenceLines, read_blocks
 from .reader import SUFFIXES, corpus_files
 from .texts import reading_docs, some_docs
@@ -82,7 +83,8 @@ def divide(path: Path, seed: int) -> Division:
         raise ValueError(f"{path} has .conllu files and .spacy files: divide them one after the other")
     pieces = _docs(files) if suffixes == {FILE_TYPE} else _sentences(files)
     if len(pieces.sizes) < 2:
-        raise ValueError(f"{path} has {len(pieces.sizes)} {list(pieces.units)[-1]}: there is nothing to divide")
+        kind = list(pieces.units)[-1].removesuffix("s")
+        raise ValueError(f"{path} has {counted(len(pieces.sizes), kind)}: there is nothing to divide")
     kind, kept = _kept(pieces, max(1, round(SHARE * sum(pieces.sizes))), seed)
     dev = [piece for unit in kept for piece in unit]
     train = sorted(set(range(len(pieces.sizes))) - set(dev))

@@ -13,7 +13,7 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import registry
 
-from spacy_ssvm.cli.init_config import config_of
+from spacy_ssvm.cli.settings import config_of
 from spacy_ssvm.corpus.reader import create_corpus
 
 from .calling import refusal, said

@@ -6,7 +6,7 @@ import pytest
 from spacy.cli.debug_config import debug_config
 from spacy.util import load_config, load_config_from_str, load_model_from_config, registry
 
-from spacy_ssvm.cli.init_config import TUNED
+from spacy_ssvm.cli.settings import TUNED
 
 from ..corpora import ROOT
 from .calling import call, refusal, said

@@ -12,6 +12,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example, biluo_to_iob
 from spacy.util import load_config
 
+from spacy_ssvm.cli.grid import with_settings
 from spacy_ssvm.cli.score_counts import COUNTS, CountingScorer
 from spacy_ssvm.solvers.dcd import Cpd
 from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, grid_points
@@ -138,6 +139,32 @@ def test_other_parameters_than_C(config):
     assert result.exit_code == 0, result.output
     assert [row[:2] for row in rows(result.output)] == [["0.5", "0.1"], ["0.5", "1"], ["0.1", "0.1"], ["0.1", "1"]]
     assert all(int(row[3]) <= 3 for row in rows(result.output))
+
+
+def test_settings_of_the_component(config):
+    """Each change begins a training run; what is saved is the best one."""
+    path = config("ssvm_tagger")
+    written = load_config(path)
+    written["components"]["ssvm_tagger"]["model"]["features"]["extra"] = ["lower_prefix5[0]"]
+    written.to_disk(path)
+    result = tune(path, "--grid", "C=0.1,1", "--grid", "label_costs.NOUN=1,0.0", "--grid", "n_threads=1", "--epochs", 2)
+    assert result.exit_code == 0, result.output
+    assert [row[:3] for row in rows(result.output)] == [[cost, "1", C] for cost in ("1", "0") for C in ("0.1", "1")]
+    best = load_config(path.parent / "best.cfg")["components"]["ssvm_tagger"]
+    assert best["label_costs"]["NOUN"] == 1 and best["model"]["features"]["extra"] == ["lower_prefix5[0]"]
+    assert "no such setting" in complaint(tune(path, "--grid", "label_cost.N=1"))
+    assert "keep_fraction must be above 0" in complaint(tune(path, "--grid", "keep_fraction=0"))
+
+
+def test_a_source_can_be_left_out(config):
+    features = {"gazetteers": {"a": "a.txt", "b": "b.txt"}}
+    written = load_config(config("ssvm_tagger"))
+    written["components"]["ssvm_tagger"]["model"]["features"].update(features)
+    found = with_settings(
+        written, "ssvm_tagger", {"model.features.gazetteers.a": "off", "model.features.gazetteers.b": "on"}
+    )
+    assert found["components"]["ssvm_tagger"]["model"]["features"]["gazetteers"] == {"b": "b.txt"}
+    assert written["components"]["ssvm_tagger"]["model"]["features"]["gazetteers"] == features["gazetteers"]
 
 
 def test_batches_in_parts(config):

@@ -1,8 +1,6 @@
 """CoNLL-U in the reader "spacy-ssvm.Corpus.v1", measured against spaCy's converter, and configs for treebanks."""
 
 import re
-import shlex
-import shutil
 import warnings
 from itertools import chain, combinations
 from pathlib import Path
@@ -17,10 +15,10 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config, load_config_from_str, load_model_from_config
 
-from spacy_ssvm.cli import treebank_choices
-from spacy_ssvm.corpus.conllu_reader import MAX_SENTENCES, ConlluSentence, Word, doc_of, merged, parse, read_blocks
+from spacy_ssvm.cli import corpus_choices
+from spacy_ssvm.corpus.conllu_reader import MAX_SENTENCES, doc_of, merged, parse, read_blocks
+from spacy_ssvm.corpus.description import describe, has_crossing_arcs
 from spacy_ssvm.corpus.reader import create_corpus
-from spacy_ssvm.corpus.treebank import analyse_treebank, has_crossing_arcs
 from spacy_ssvm.distributed.corpus_shards import deal
 
 from ..cli.calling import call, plain, said
@@ -114,7 +112,7 @@ def test_several_roots_are_one_sentence(tmp_path):
     two = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t0\troot\t_\t_\n"
     (doc,) = docs(saved(tmp_path / "a.conllu", two, two))
     assert [len(sentence) for sentence in doc.sents] == [2, 2]
-    assert analyse_treebank(tmp_path / "a.conllu").several_roots == 1.0
+    assert describe(tmp_path / "a.conllu", None).several_roots == 1.0
 
 
 BAD = [
@@ -146,7 +144,7 @@ def test_bad_sentences_are_left_out(bad, said, settings, tmp_path):
     path = saved(tmp_path / "a.conllu", OTHER, bad, SENTENCE, OTHER)
     with pytest.warns(UserWarning, match=r"1 sentences of .* cannot be read and are left out: a.conllu, line") as found:
         read = docs(path, **settings)
-    assert len(found) == 1 and said in str(found[0].message) and said in analyse_treebank(path).bad[0]
+    assert len(found) == 1 and said in str(found[0].message) and said in describe(path, None).bad[0]
     good = docs(saved(tmp_path / "good.conllu", OTHER, SENTENCE, OTHER), **settings)
     assert list(map(annotation, read)) == list(map(annotation, good))
     with pytest.raises(ValueError, match=r"none of the sentences of .* can be read: b.conllu, line \d+: ") as found:
@@ -194,7 +192,7 @@ def test_comments_alone_are_no_sentence(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert [len(doc) for doc in docs(path)] == [5, 1]
-        assert not analyse_treebank(path).bad and analyse_treebank(path).n_sentences == 2
+        assert not describe(path, None).bad and describe(path, None).n_sentences == 2
     blocks = list(read_blocks(path))
     assert [block.line for block in blocks] == [1, 14] and [block.begins_text for block in blocks] == [False, True]
     assert docs(saved(tmp_path / "none.conllu", header)) == []
@@ -301,16 +299,12 @@ def test_workers_get_the_same_sentences_and_entities(tmp_path):
         deal(folder, tmp_path / "none", 2)
 
 
-def sentence_of(heads):
-    return ConlluSentence([Word("a", "", "", "", "", head, "", True) for head in heads], [], 0)
-
-
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=8))
 def test_crossing_arcs(heads):
     heads = [min(head, len(heads) - 1) for head in heads]
     arcs = [sorted((place, -1 if head == place else head)) for place, head in enumerate(heads)]
     crossing = any(a < x < b < y or x < a < y < b for (a, b), (x, y) in combinations(arcs, 2))
-    assert has_crossing_arcs(sentence_of(heads)) == crossing
+    assert has_crossing_arcs(heads) == crossing
 
 
 # init-config --treebank
@@ -350,13 +344,13 @@ def test_a_treebank_with_all_columns(treebank):
 
 
 def test_components_are_those_of_the_annotation(tmp_path):
-    saved(tmp_path / "qaa_x-train.conllu", *[OTHER, OTHER.replace("NE", "NN")] * 2)
+    saved(tmp_path / "qaa_x-train.conllu", *[OTHER, OTHER.replace("NE", "NN")] * 6)
     config, text = config_of("-t", tmp_path / "qaa_x-train.conllu")
     assert config["nlp"]["lang"] == "xx" and "spaCy has no language qaa" in text
     assert config["nlp"]["pipeline"] == ["senter", "tagger", "pos_tagger", "lemmatizer", "parser"]
     assert config["paths"]["dev"] is None
     bare = "1\ta\t_\t_\tX\t_\t_\t_\t_\t_\n"
-    saved(tmp_path / "x.conllu", bare, bare)
+    saved(tmp_path / "x.conllu", *[bare] * 12)
     config, _ = config_of("-t", tmp_path / "x.conllu", "-l", "en")
     assert config["nlp"]["pipeline"] == ["senter", "tagger"] and config["nlp"]["lang"] == "en"
 
@@ -422,8 +416,8 @@ def test_tags_that_a_table_cannot_hold_are_learnt(tmp_path):
     assert "tagger" in config["nlp"]["pipeline"]
 
 
-def test_a_treebank_without_development_file_can_be_divided(tmp_path, monkeypatch):
-    """By the commands that the message names, for a file, a file of any name and a folder of several."""
+def test_a_treebank_without_development_file_is_divided(tmp_path, monkeypatch):
+    """As split does, for a file, a file of any name and a folder of several."""
     (tmp_path / "several files").mkdir()
     for name in (
         "gl_x-ud-train.conllu",
@@ -434,18 +428,22 @@ def test_a_treebank_without_development_file_can_be_divided(tmp_path, monkeypatc
         saved(tmp_path / name, *[SENTENCE] * 30)
     monkeypatch.chdir(tmp_path)
     for place, path in enumerate(("gl_x-ud-train.conllu", "gl.conllu", "several files")):
-        output = init_config(f"{place}.cfg", "-t", path).stdout
-        assert "spacy train needs one: spacy ssvm split keeps a tenth back" in " ".join(output.split())
-        head = (tmp_path / f"{place}.cfg").read_text("utf8")
-        split, again = (line for line in head.split("\n") if line.startswith("# python -m spacy ssvm"))
-        monkeypatch.chdir(tmp_path)
-        said(*shlex.split(split)[5:])
-        arguments = [f"again-{place}.cfg" if word == "CONFIG" else word for word in shlex.split(again)[5:]]
-        said(*arguments)
-        config = load_config(tmp_path / f"again-{place}.cfg")
-        assert Path(config["paths"]["train"]).is_file() and Path(config["paths"]["dev"]).is_file()
-        assert config["nlp"]["lang"] == load_config(tmp_path / f"{place}.cfg")["nlp"]["lang"]
-        shutil.rmtree(tmp_path / "parts")
+        said("split", path, "train.conllu", "dev.conllu")
+        text = said("init-config", f"{place}.cfg", "-t", path)
+        assert "There is no development corpus: " in text and "are kept back, as spacy ssvm split keeps them" in text
+        config = load_config(f"{place}.cfg")
+        assert config["nlp"]["lang"] == "xx" and "spaCy has no language gl" in text
+        for part in ("train", "dev"):
+            assert config["paths"][part] == f"{place}-{part}.conllu"
+            assert Path(config["paths"][part]).read_bytes() == Path(f"{part}.conllu").read_bytes()
+            Path(f"{part}.conllu").unlink()
+        said("init-config", f"{place}.cfg", "-t", path, "--force")
+        Path(f"{place}.cfg").unlink()
+        said("init-config", f"{place}.cfg", "-t", path)
+        Path(f"{place}.cfg").unlink()
+        Path(f"{place}-dev.conllu").write_text("mine")
+        assert f"{place}-dev.conllu exists: use --force" in plain(init_config(f"{place}.cfg", "-t", path))
+        assert init_config("-", "-t", path).exit_code == 0, "without a file, there is none for the parts either"
 
 
 def test_the_parser_reads_features_that_the_tags_leave_open(tmp_path):
@@ -459,15 +457,15 @@ def test_the_parser_reads_features_that_the_tags_leave_open(tmp_path):
         assert config["corpora"]["train"]["columns"] == (["lemma"] if reads else None)
         assert "morph" in config["components"]["lemmatizer"]["model"]["features"]["tags"]
         assert ("no morph: FEATS follow from the tags of 95 % of the words" in text) != reads
-    assert analyse_treebank(path).feats_by_tags == 0.95
+    assert describe(path, None).feats_by_tags == 0.95
 
 
 def test_taggers_read_long_affixes_of_small_treebanks(treebank, monkeypatch):
     for large in (72, 73):
-        monkeypatch.setattr(treebank_choices, "LARGE_TREEBANK", large)
+        monkeypatch.setattr(corpus_choices, "LARGE_TREEBANK", large)
         config, text = config_of("-t", treebank)
         extra = config["components"]["pos_tagger"]["model"]["features"]["extra"]
-        assert extra == (treebank_choices.LONG_AFFIXES if large == 73 else None)
+        assert extra == (corpus_choices.LONG_AFFIXES if large == 73 else None)
         assert ("# components.*tagger.model.features.extra:" in text) == (large == 73)
 
 
@@ -483,13 +481,13 @@ def test_the_structure_is_that_of_the_trees(tmp_path):
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["-t", "{}", "-p", "tagger"], "--pipeline and --treebank cannot be combined"),
-        (["--merge-subtokens"], "--merge-subtokens needs --treebank"),
+        (["--merge-subtokens", "--dev", "{}"], "--dev, --merge-subtokens needs --data"),
         (["-t", "{}/none"], "there is no file or folder"),
-        (["-t", "{}/empty"], "has no file *train*.conllu"),
+        (["-t", "{}/empty"], "has no file *train* in a format"),
         (["-t", "{}/several"], "several files of a kind (a-train.conllu; b-train.conllu)"),
         (["-t", "{}/bare.conllu"], "has no annotation to learn"),
-        (["-t", "{}/none.conllu"], "has no sentences that can be read"),
+        (["-t", "{}/none.conllu"], "there is nothing to divide"),
+        (["-t", "{}/none.conllu", "-d", "{}/bare.conllu"], "has no sentences that can be read"),
     ],
 )
 def test_what_the_command_cannot_write_is_explained(arguments, said, tmp_path):
@@ -497,7 +495,7 @@ def test_what_the_command_cannot_write_is_explained(arguments, said, tmp_path):
     (tmp_path / "several").mkdir()
     for name in ("a-train", "b-train", "c-dev"):
         saved(tmp_path / "several" / f"{name}.conllu", OTHER)
-    saved(tmp_path / "bare.conllu", "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n")
+    saved(tmp_path / "bare.conllu", *["1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n"] * 2)
     saved(tmp_path / "none.conllu")
     result = init_config(tmp_path / "out.cfg", *(argument.format(tmp_path) for argument in arguments))
     assert result.exit_code == 1 and not (tmp_path / "out.cfg").exists()

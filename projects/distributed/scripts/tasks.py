@@ -6,7 +6,7 @@ from typing import Any
 
 from thinc.api import Config
 
-from spacy_ssvm.cli.init_config import make_config
+from spacy_ssvm.cli.settings import make_config
 
 
 @dataclass(frozen=True)

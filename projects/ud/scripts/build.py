@@ -24,8 +24,8 @@ from typing import Any
 import spacy
 import srsly
 
-from spacy_ssvm.cli.treebank_choices import choose
-from spacy_ssvm.corpus.treebank import analyse_treebank
+from spacy_ssvm.cli.corpus_choices import choose
+from spacy_ssvm.corpus.description import describe
 from spacy_ssvm.distributed.workers import map_unordered
 from spacy_ssvm.files import replace_files
 
@@ -58,8 +58,8 @@ def run_spacy(*command: str, log: Path) -> None:
 
 def structures(corpus: Path) -> list[str]:
     """The structures to train on this training file."""
-    treebank = analyse_treebank(corpus)
-    return compared(treebank.crossing) if "parser" in choose(treebank, None, False).components else [NO_PARSER]
+    treebank = describe(corpus, None)
+    return compared(treebank.crossing) if "parser" in choose(treebank).components else [NO_PARSER]
 
 
 def train(config: Path, folder: Path, settings: list[str]) -> None:

@@ -1,0 +1,115 @@
+"""The corpora that a config names: those of the user, or files that are made of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from spacy.tokens import DocBin
+from spacy.training.corpus import FILE_TYPE
+from spacy.vocab import Vocab
+
+from ..corpus.columns import read_columns
+from ..corpus.conllu_reader import SUFFIX
+from ..corpus.description import COLUMNS, find_files
+from ..corpus.division import divide
+from ..corpus.reader import SUFFIXES, corpus_files
+from ..files import replace_files
+from ..wording import counted
+
+
+class Corpora(NamedTuple):
+    """The corpora of a config.
+
+    Attributes:
+        source: the training file or folder that the user has named.
+        train, dev: what the config is to name; dev is None if there is none.
+        made: what has been done to get them, a line each.
+    """
+
+    source: Path
+    train: Path
+    dev: Path | None
+    made: Sequence[str]
+
+
+def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = False) -> Corpora:
+    """The training and the development corpus for a config.
+
+    Files with columns are converted to .spacy, and if there is no development corpus, a tenth of the training corpus is
+    kept back, both into files beside the config whose names begin with its name.
+
+    Args:
+        data: a training file or a folder, as `find_files` has it.
+        dev: the development file or folder, None for that beside the training file.
+        config: None where no files may be made; dev then stays None if there is none.
+        force: overwrite files of these names.
+
+    Raises:
+        OSError, ValueError: there is no such corpus, it cannot be read, divided or saved, or a file that is to be made
+            exists with another content.
+    """
+    source, beside = find_files(data)
+    if dev is not None and not dev.exists():
+        raise ValueError(f"there is no file or folder {dev}")
+    parts: dict[str, Path | None] = {"train": source, "dev": dev or beside}
+    names: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
+    made: list[str] = []
+    with TemporaryDirectory() as temporary:
+        for part, path in parts.items():
+            columns = [] if path is None else _with_columns(path)
+            if not columns:
+                continue
+            if config is None:
+                raise ValueError(f"{path} has columns, and is converted into a file beside the config: save it to one")
+            docs = [doc for file in columns for doc in read_columns(file, Vocab())]
+            names[part] = f"{config.stem}-{part}{FILE_TYPE}"
+            contents[names[part]] = DocBin(docs=docs).to_bytes()
+            parts[part] = converted = Path(temporary) / names[part]
+            converted.write_bytes(contents[names[part]])
+            made.append(f"{path} has columns, and is converted: it has {counted(len(docs), 'document')}")
+        if parts["dev"] is None and config is not None:
+            try:
+                division = divide(parts["train"] or source, 0)
+            except ValueError as error:
+                raise ValueError(
+                    f"there is no development corpus, and none can be kept back: {error}. Name one with --dev, or save "
+                    "the sentences as Docs of their own"
+                ) from error
+            suffix = SUFFIX if division.measure == "sentence" else FILE_TYPE
+            names = {part: f"{config.stem}-{part}{suffix}" for part in parts}
+            contents = {names["train"]: division.train, names["dev"]: division.dev}
+            n_kept = sum(map(len, division.kept.values()))
+            made.append(
+                f"There is no development corpus: {n_kept:,} of {division.n_units:,} {division.kind}, "
+                f"{counted(division.dev_size, division.measure)} of {division.size:,}, are kept back, as spacy ssvm "
+                "split keeps them"
+            )
+    if config is not None:
+        if any(config.with_name(name).resolve() in (source.resolve(), data.resolve()) for name in contents):
+            raise ValueError(f"{source} would be overwritten: give the config another name than {config}")
+        _save(config.parent, contents, force)
+        parts |= {part: config.with_name(name) for part, name in names.items()}
+    return Corpora(source, parts["train"] or source, parts["dev"], made)
+
+
+def _with_columns(path: Path) -> list[Path]:
+    """The files of a corpus that have columns."""
+    files = corpus_files(path) or [file for suffix in COLUMNS for file in sorted(path.glob(f"*{suffix}"))]
+    return [file for file in files if not file.name.endswith(SUFFIXES)]
+
+
+def _save(folder: Path, contents: dict[str, bytes], force: bool) -> None:
+    """Write these files; the same commands make the same ones.
+
+    Raises:
+        ValueError: one exists with another content.
+    """
+    for name, content in contents.items():
+        path = folder / name
+        if path.exists() and not force and path.read_bytes() != content:
+            raise ValueError(f"{path} exists: use --force to overwrite it")
+    if contents:
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_files(folder, contents)

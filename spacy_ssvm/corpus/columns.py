@@ -1,0 +1,111 @@
+"""Files with a word a line, as corpora of entities come: words in the first column, tags of entities in the last one.
+
+Columns are separated by tabs or spaces, and sentences by lines without text. A line that begins with -DOCSTART- begins
+a document; without any, each sentence is one. Of three columns or more, the second one has parts of speech.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..files import read_lines, report_left_out, text_of
+
+_MARK = "-DOCSTART-"
+_TAG = re.compile(r"O|([BILUSEM])-(\S+)")
+"""An entity tag in any of the schemes IOB, IOB2, BILUO and IOBES."""
+_BEGIN = "BUS"
+
+
+class _Row(NamedTuple):
+    word: str
+    pos: str
+    entity: str
+
+
+def read_columns(path: Path, vocab: Vocab) -> Iterator[Doc]:
+    """The documents of a file.
+
+    Sentences that cannot be read are left out, with a warning at the end.
+
+    Raises:
+        ValueError: the file cannot be read, or none of its sentences can.
+    """
+    left_out: list[str] = []
+    is_empty = True
+    document: list[list[_Row]] = []
+    has_marks = False
+    for lines in _blocks(path):
+        if lines[0][1].startswith(_MARK):
+            has_marks = True
+            if document:
+                yield _doc(document, vocab)
+                document = []
+            lines = lines[1:]
+        try:
+            rows = [row for number, line in lines if (row := _row(line, number)).word]
+        except ValueError as error:
+            left_out.append(f"{path.name}, {error}")
+            continue
+        if not rows:
+            continue
+        is_empty = False
+        document.append(rows)
+        if not has_marks:
+            yield _doc(document, vocab)
+            document = []
+    if document:
+        yield _doc(document, vocab)
+    report_left_out(path, left_out, is_empty, "sentences")
+
+
+def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
+    """Lines between lines without text, with their numbers; a mark begins another block."""
+    block: list[tuple[int, str]] = []
+    for number, content in read_lines(path):
+        try:
+            line = text_of(content)
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from error
+        if block and (not line.strip() or line.startswith(_MARK)):
+            yield block
+            block = []
+        if line.strip():
+            block.append((number, line))
+    if block:
+        yield block
+
+
+def _row(line: str, number: int) -> _Row:
+    columns = line.split("\t") if "\t" in line else line.split()
+    if len(columns) < 2 or _TAG.fullmatch(columns[-1].strip()) is None:
+        raise ValueError(
+            f"line {number}: the last of several columns is to be the tag of an entity, such as B-PER or O, and this "
+            f"is {line[:80]!r}"
+        )
+    pos = columns[1].strip() if len(columns) > 2 else ""
+    return _Row(columns[0].strip(), "" if pos in ("-", "_", "-X-") else pos, columns[-1].strip())
+
+
+def _doc(sentences: Sequence[Sequence[_Row]], vocab: Vocab) -> Doc:
+    rows = [row for sentence in sentences for row in sentence]
+    return Doc(
+        vocab,
+        words=[row.word for row in rows],
+        tags=[row.pos for row in rows],
+        ents=[tag for sentence in sentences for tag in _iob2([row.entity for row in sentence])],
+        sent_starts=[place == 0 for sentence in sentences for place in range(len(sentence))],
+    )
+
+
+def _iob2(tags: Sequence[str]) -> Iterator[str]:
+    """The same entities, each with a B at its first word: where another one ends, or another label begins."""
+    before = "O"
+    for tag in tags:
+        label = tag[2:]
+        begins = tag[0] in _BEGIN or before[2:] != label or before[0] in "LEUS"
+        yield "O" if tag == "O" else f"{'B' if begins else 'I'}-{label}"
+        before = tag

@@ -1,0 +1,194 @@
+"""`spacy ssvm init-config --data`: configs for corpora of all formats, with the reasons for their settings."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.training.initialize import init_nlp
+from spacy.util import load_config, load_config_from_str, load_model_from_config
+
+from spacy_ssvm.corpus.columns import read_columns
+from spacy_ssvm.corpus.description import describe
+
+from .calling import call, refusal, said
+
+VOCAB = spacy.blank("xx").vocab
+NAMES = ["Ann", "Bo", "Cid", "Dora"]
+
+
+def sentence(number):
+    """Words, tags and entities of a sentence."""
+    return [NAMES[number % 4], "sees", "Oslo", "."], ["NE", "VB", "NE", "PT"], ["B-PER", "O", "B-LOC", "O"]
+
+
+def doc(*numbers, tags=True, ents=True, starts=True):
+    words, pos, names = ([one for part in parts for one in part] for parts in zip(*map(sentence, numbers)))
+    firsts = [place % 4 == 0 for place in range(len(words))]
+    return Doc(
+        VOCAB, words, tags=pos if tags else None, ents=names if ents else None, sent_starts=firsts if starts else None
+    )
+
+
+def saved(path, *docs):
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+def config_of(*arguments):
+    result = call("init-config", "-", *arguments)
+    assert result.exit_code == 0, result.output
+    return load_config_from_str(result.stdout), result.stdout
+
+
+def test_documents_of_entities(tmp_path):
+    path = saved(tmp_path / "train.spacy", *[doc(n, n + 1, n + 2) for n in range(20)])
+    config, text = config_of("--data", path)
+    assert config["nlp"]["pipeline"] == ["senter", "tagger", "ner"] and config["nlp"]["lang"] == "xx"
+    assert config["components"]["ner"]["model"]["features"]["document"] is True
+    assert config["corpora"]["train"]["gold_tokens"] and not config["corpora"]["train"]["gold_preproc"]
+    assert "# components.ner: 120 entities with 2 labels" in text and "3.0 sentences and 12 words" in text
+    config, text = config_of("--data", path, "--pipeline", "ner")
+    assert config["nlp"]["pipeline"] == ["ner"] and "components.tagger: none: --pipeline does not name it" in text
+    for part in ("train", "dev"):
+        corpus = config["corpora"][part]
+        assert corpus["columns"] == ["sent_start"] and not corpus["gold_preproc"], "entities end with sentences"
+
+
+def test_sentences_of_entities(tmp_path):
+    path = saved(tmp_path / "train.spacy", *map(doc, range(20)))
+    config, text = config_of("--data", path, "--lang", "te")
+    assert config["nlp"]["pipeline"] == ["tagger", "ner"]
+    assert config["nlp"]["lang"] == "te" and config["corpora"]["dev"]["gold_preproc"]
+    assert not config["components"]["ner"]["model"]["features"]["document"]
+    assert "no word lists: make some by python -m spacy ssvm resources te FOLDER" in text
+
+
+def test_one_doc_is_learnt_from_sentence_by_sentence(tmp_path):
+    path, dev = saved(tmp_path / "train.spacy", doc(*range(9))), saved(tmp_path / "dev.spacy", doc(0), doc(1))
+    config, text = config_of("--data", path)
+    assert config["nlp"]["pipeline"] == ["tagger", "ner"] and config["corpora"]["train"]["gold_preproc"]
+    assert "the training corpus is one Doc" in text and config["paths"]["dev"] == str(dev)
+    dev.unlink()
+    text = refusal("init-config", tmp_path / "a.cfg", "--data", path)
+    assert "has 1 document: there is nothing to divide. Name one with --dev, or save the sentences as Docs" in text
+
+
+def test_the_corpus_itself_is_not_overwritten(tmp_path):
+    path = saved(tmp_path / "news-train.spacy", *map(doc, range(20)))
+    before = path.read_bytes()
+    text = refusal("init-config", tmp_path / "news.cfg", "--data", path, "--force")
+    assert "would be overwritten: give the config another name" in text and path.read_bytes() == before
+    said("init-config", tmp_path / "other.cfg", "--data", path)
+
+
+@pytest.mark.parametrize("others, costs", [(11, None), (12, {"O": 0.3})])
+def test_the_costs_of_rare_entities(others, costs, tmp_path):
+    """2 words of 28 or of 30 are in entities."""
+    plain = [Doc(VOCAB, ["So", "."], ents=["O", "O"]) for _ in range(others + 1)]
+    path = saved(tmp_path / "train.spacy", doc(0, tags=False), *plain)
+    assert describe(path, None).in_entities == 2 / (6 + 2 * others)
+    config, text = config_of("--data", path)
+    assert config["components"]["ner"].get("label_costs") == costs
+    assert ("of the words are in entities, less than 7 %" in text) == (costs is not None)
+
+
+def test_a_chunker_is_only_chosen_by_name(tmp_path):
+    path = saved(tmp_path / "train.spacy", *map(doc, range(20)))
+    config, _ = config_of("--data", path, "--pipeline", "chunker")
+    assert config["nlp"]["pipeline"] == ["chunker"] and config["corpora"]["dev"]["columns"] == ["tag"]
+
+
+@pytest.mark.parametrize(
+    "without, arguments, complaint",
+    [
+        ({"tags": False, "ents": False}, [], "has no annotation to learn: XPOS, UPOS, LEMMA, HEAD or entities"),
+        ({"tags": False}, ["-p", "tagger"], "does not annotate: tagger: none: 0 % of the words have XPOS"),
+        ({"tags": False}, ["-p", "chunker"], "does not annotate what a chunker learns from"),
+        ({"ents": False}, ["-p", "tagger,ner"], "ner: none: no word is in an entity"),
+        ({}, ["-p", "tager"], "there is no component tager"),
+        ({}, ["-d", "none.spacy"], "there is no file or folder none.spacy"),
+    ],
+)
+def test_what_cannot_be_chosen_is_explained(without, arguments, complaint, tmp_path):
+    path = saved(tmp_path / "train.spacy", *[doc(n, **without) for n in range(20)])
+    assert complaint in refusal("init-config", tmp_path / "a.cfg", "--data", path, *arguments)
+    assert not (tmp_path / "a.cfg").exists()
+
+
+@pytest.mark.parametrize("name", ["none.spacy", "data.json", "empty"])
+def test_a_path_without_corpus(name, tmp_path):
+    (tmp_path / "data.json").write_text("{}")
+    (tmp_path / "empty").mkdir()
+    complaint = {"none.spacy": "there is no file", "data.json": "spacy convert", "empty": "has no file *train*"}[name]
+    assert complaint in refusal("init-config", tmp_path / "a.cfg", "--data", tmp_path / name)
+
+
+# Columns
+
+
+DUTCH = """-DOCSTART- -DOCSTART- O
+De Art O
+Boer N B-PER
+Jan N I-PER
+
+Hij Pron O
+\t
+-DOCSTART- -DOCSTART- O
+
+Gent N I-LOC
+Oslo N B-LOC
+"""
+
+
+def test_columns_become_docs(tmp_path):
+    path = tmp_path / "ned.train"
+    path.write_text(DUTCH)
+    first, second = read_columns(path, VOCAB)
+    assert [token.text for token in first] == ["De", "Boer", "Jan", "Hij"] and first[0].tag_ == "Art"
+    assert [(ent.text, ent.label_) for ent in first.ents] == [("Boer Jan", "PER")] and len([*first.sents]) == 2
+    assert [(ent.text, ent.label_) for ent in second.ents] == [("Gent", "LOC"), ("Oslo", "LOC")]
+    assert first.has_unknown_spaces
+
+
+SCHEMES = {
+    "I-A I-A O I-B": [(0, 2, "A"), (3, 4, "B")],
+    "I-A B-A I-A I-B": [(0, 1, "A"), (1, 3, "A"), (3, 4, "B")],
+    "B-X L-X U-X O": [(0, 2, "X"), (2, 3, "X")],
+    "B-X I-X E-X S-X": [(0, 3, "X"), (3, 4, "X")],
+}
+
+
+@pytest.mark.parametrize("tags", SCHEMES)
+def test_schemes_of_entities(tags, tmp_path):
+    """IOB, IOB2, BILUO and IOBES."""
+    path = tmp_path / "a.iob"
+    path.write_text("".join(f"w\t{tag}\n" for tag in tags.split()))
+    (found,) = read_columns(path, VOCAB)
+    assert [(ent.start, ent.end, ent.label_) for ent in found.ents] == SCHEMES[tags]
+
+
+def test_a_folder_of_columns_is_converted(tmp_path):
+    folder = tmp_path / "wnut"
+    folder.mkdir()
+    for part in ("train", "dev"):
+        (folder / f"te_{part}.conll").write_text("Bob\tB-per\nsleeps\tO\n\t\n😀\tO\nso\tO\n\n" * 5)
+    text = said("init-config", tmp_path / "config.cfg", "--data", folder)
+    assert "Language te, components ner" in text and "has columns, and is converted: it has 10 documents" in text
+    config = load_config(tmp_path / "config.cfg")
+    assert config["paths"]["train"] == str(tmp_path / "config-train.spacy")
+    assert describe(tmp_path / "config-dev.spacy", None).entities == {"per": 5}
+    nlp = init_nlp(config)
+    assert nlp.get_pipe("ner").labels == ("per",)
+    load_model_from_config(config)
+    assert "save it to one" in refusal("init-config", "-", "--data", folder)
+
+
+def test_a_line_without_tag_is_named(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text("Bob B-PER\n\nsleeps VB\n")
+    with pytest.warns(
+        UserWarning, match=r"1 sentences of .* a.conll, line 3: the last of several columns is to be the"
+    ):
+        assert len([*read_columns(path, VOCAB)]) == 1
+    path.write_text("Bob NN\n")
+    with pytest.raises(ValueError, match=r"none of the sentences of .* can be read: a.conll, line 1"):
+        [*read_columns(path, VOCAB)]

@@ -1,0 +1,144 @@
+"""`spacy ssvm fit`: the commands that it gives, what a user reads at the end, and how an interrupted run goes on."""
+
+import os
+import shlex
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.util import load_config
+
+from spacy_ssvm.cli import fit
+from spacy_ssvm.cli.fit import Plan
+
+from .calling import refusal, said
+
+VOCAB = spacy.blank("xx").vocab
+NAMES = ["Ann", "Bo", "Cid", "Dora", "Eve"]
+
+
+def doc(number, ents=True):
+    words = [NAMES[number % 5], "sees", NAMES[number % 3], "in", "Oslo", "."]
+    return Doc(VOCAB, words, ents=["B-PER", "O", "B-PER", "O", "B-LOC", "O"] if ents else None)
+
+
+def saved(path, n, **settings):
+    DocBin(docs=[doc(number, **settings) for number in range(n)]).to_disk(path)
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path, monkeypatch):
+    """A training corpus; the development corpus is so small that nothing is tuned. Training takes two epochs."""
+    monkeypatch.setattr(fit, "_plan", lambda config, seconds: Plan(0, 2))
+    saved(tmp_path / "dev.spacy", 5)
+    return saved(tmp_path / "train.spacy", 30)
+
+
+def commands(folder):
+    return [line for line in (folder / "commands.sh").read_text().splitlines() if not line.startswith("#")]
+
+
+def test_a_corpus_becomes_a_pipeline(tmp_path):
+    """All of it, with a development part that is kept back."""
+    train, out = saved(tmp_path / "train.spacy", 30), tmp_path / "out"
+    text = said("fit", train, out, "--lang", "te")
+    assert "There is no development corpus: 3 of 30 documents" in text
+    assert "The development corpus has 3 sentences. Scores on fewer than 20 say little" in text
+    assert "model-best" in text and "ents_f" in text and "report.html" in text and "Done" not in text
+    assert [" ".join(shlex.split(line)[3:5]) for line in commands(out)] == [
+        "ssvm init-config",
+        f"train {out / 'config.cfg'}",
+        "ssvm report",
+    ]
+    assert [ent.text for ent in spacy.load(out / "model-best")("Ann sees Bo in Oslo .").ents] == ["Ann", "Bo", "Oslo"]
+    again = said("fit", train, out, "--lang", "te")
+    assert again.count("This was done before the interruption") == 3 and "ents_f" in again
+
+
+def test_an_interrupted_run_goes_on(corpus, tmp_path, monkeypatch):
+    out, get_command = tmp_path / "out", fit.get_command
+
+    class Interrupted:
+        def __init__(self, app):
+            self.app = app
+
+        def main(self, args, **settings):
+            if args[0] == "train":
+                raise KeyboardInterrupt
+            return get_command(self.app).main(args=args, **settings)
+
+    monkeypatch.setattr(fit, "get_command", Interrupted)
+    assert "The same command goes on with the step that was interrupted" in refusal("fit", corpus, out)
+    assert len(commands(out)) == 1 and not (out / "model-best").exists()
+    before = (out / "config.cfg").stat().st_mtime_ns
+    monkeypatch.setattr(fit, "get_command", get_command)
+    monkeypatch.delattr(fit, "_plan")  # It is known.
+    text = said("fit", corpus, out)
+    assert text.count("This was done before the interruption") == 1 and len(commands(out)) == 3
+    assert (out / "config.cfg").stat().st_mtime_ns == before and (out / "report.html").exists()
+    assert load_config(out / "model-best" / "config.cfg")["training"]["max_epochs"] == 2
+
+
+def test_results_are_not_mixed(corpus, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    assert "has other files: name a folder of its own" in refusal("fit", corpus, out)
+    (out / "mine.txt").unlink()
+    (out / "commands.sh").write_text(f"# python -m spacy ssvm fit {corpus} {out}\nls\n")
+    wrong = refusal("fit", corpus, out, "--lang", "nl")
+    assert f"has the results of another command: python -m spacy ssvm fit {corpus} {out}. Name another folder" in wrong
+    os.utime(corpus, (2e9, 2e9))
+    assert "train.spacy has changed since" in refusal("fit", corpus, out)
+    assert fit.begun(out, "other", corpus, force=True).done == []
+
+
+def test_what_cannot_be_learnt_is_said(tmp_path):
+    out, train = tmp_path / "out", tmp_path / "train.spacy"
+    assert "there is no file or folder" in refusal("fit", train, out) and not out.exists()
+    saved(train, 30, ents=False)
+    assert "has no annotation to learn" in refusal("fit", train, out)
+    saved(train, 1)
+    assert "1 document: there is nothing to divide. Name one with --dev" in refusal("fit", train, out)
+    saved(train, 30)
+    assert "none: 0 % of the words have XPOS" in refusal("fit", train, out, "--pipeline", "tagger")
+    fit.begun(out, "another one", train, force=False)
+
+
+def test_what_is_tried(tmp_path):
+    config = {
+        "nlp": {"pipeline": ["tagger", "ner"]},
+        "components": {"ner": {"model": {"features": {"document": False}}}},
+    }
+    assert [grid for _, grid in fit._trials(config, 1000)] == ["label_costs.O=1,0.5,0.3", "C=0.03,0.1,0.3"]
+    assert [grid for _, grid in fit._trials(config, 5)] == ["label_costs.O=1,0.5,0.3"]
+    config["components"]["ner"]["model"]["features"]["document"] = True
+    assert [grid for _, grid in fit._trials(config, 5)][1:] == ["model.features.document=true,false"]
+    assert not [*fit._trials(config, 0)]
+
+
+def test_time_becomes_numbers(tmp_path, monkeypatch):
+    """A pilot says what an epoch takes."""
+    saved(tmp_path / "dev.spacy", 30)
+    config = {
+        "paths": {"dev": str(tmp_path / "dev.spacy")},
+        "corpora": {"dev": {}},
+        "training": {"max_epochs": 15},
+    }
+    monkeypatch.setattr(fit, "_pilot", lambda config: (10.0, 2.0))
+    assert fit._plan(config, None) == (1000, None)
+    plan = fit._plan(config, 100)
+    assert plan.epochs == 15 and plan.trials == 2
+    assert fit._plan(config, 20) == (0, 1)
+
+
+@pytest.mark.slow
+def test_all_of_it(tmp_path):
+    """Trials, and a pipeline that has learnt from the development corpus, too."""
+    saved(tmp_path / "dev.spacy", 25)
+    out = tmp_path / "out"
+    text = said("fit", saved(tmp_path / "train.spacy", 60), out, "--minutes", 1, "--learn-dev")
+    assert "Best: label_costs.O =" in text and "Best: C =" in text and "with-dev/model-last" in text
+    assert [shlex.split(line)[4] for line in commands(out)].count("tune") == 2
+    spacy.load(out / "with-dev" / "model-last")

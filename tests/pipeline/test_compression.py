@@ -101,7 +101,7 @@ def test_corrections_of_a_compressed_component_outlive_saving(factory, tmp_path)
         assert annotations(spacy.load(tmp_path)) == before
 
 
-def trained_by_spacy(path, **settings):
+def trained_by_spacy(path, before_update=None, **settings):
     """The output of a training with what `init-config` writes."""
     corpora = [EXAMPLES[name](spacy.blank("xx")) for name in ("ssvm_tagger", "ssvm_ner")]
 
@@ -114,7 +114,7 @@ def trained_by_spacy(path, **settings):
     config = make_config(["tagger", "ner"], "dcd", "xx")
     for name in ("train", "dev"):
         config["corpora"][name] = {"@readers": "spacy_ssvm_tests.both"}
-    config["training"].update(max_epochs=6)
+    config["training"].update(max_epochs=6, before_update=before_update)
     config["training"]["logger"].update(settings)
     output = io.StringIO()
     path.mkdir()
@@ -135,3 +135,17 @@ def test_training_compresses_the_best_pipeline_and_leaves_the_last_one_alone(tmp
     for name in small:
         files = [tmp_path / kind / "model-last" / name / "model" for kind in ("small", "exact")]
         assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_training_that_fails_leaves_its_files_as_they_are(tmp_path):
+    @spacy.registry.callbacks("spacy_ssvm_tests.failing")
+    def failing():
+        def before_update(nlp, progress):
+            if progress["step"] == 3:
+                raise RuntimeError("no more")
+
+        return before_update
+
+    with pytest.raises(RuntimeError, match="no more"):
+        trained_by_spacy(tmp_path / "out", {"@callbacks": "spacy_ssvm_tests.failing"})
+    assert all(part == (EXACT, True) for part in packings(tmp_path / "out" / "model-best").values())

@@ -52,7 +52,11 @@ LAS changes from 61.3 to 61.1, and UPOS, XPOS, UFeats and lemmas by 0.1 at most 
 """
 
 RARE_ENTITIES = 0.07
-"""The share of words in entities below which losses at words outside of them count less."""
+"""The share of words in entities below which losses at words outside of them count less.
+
+On the development part of WNUT-17 (5 % of the words), with word lists, F1 is 43.2 with 1, 44.9 with 0.5, 44.5 with 0.3
+(6 epochs, one seed; these differences are within noise). CoNLL-2002 Dutch has 9.5 %, Spanish 12 %.
+"""
 
 OUTSIDE_COST = 0.3
 """The factor of losses at words outside of rare entities."""

@@ -42,7 +42,11 @@ LONG_AFFIXES = [*(f"lower_prefix{n}[0]" for n in (5, 6, 7, 8)), *(f"lower_suffix
 """Templates of taggers."""
 
 RARE_ENTITIES = 0.07
-"""The share of words in entities below which losses at words outside of them count less."""
+"""The share of words in entities below which losses at words outside of them count less.
+
+On the development part of WNUT-17 (5 % of the words), with word lists, F1 is 43.2 with 1, 44.9 with 0.5, 44.5 with 0.3
+(6 epochs, one seed; these differences are within noise). CoNLL-2002 Dutch has 9.5 %, Spanish 12 %.
+"""
 
 OUTSIDE_COST = 0.3
 """The factor of losses at words outside of rare entities."""

@@ -18,7 +18,7 @@ from llvmlite.binding import add_symbol, parse_assembly, parse_bitcode
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment, _rebuild_env, lookup_environment
-from numba.core.runtime import nrt
+from numba.core.runtime._nrt_python import c_helpers
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -134,7 +134,7 @@ class DiskCache(NullCache):
 @cache
 def _name_memory_management() -> None:
     """Name the functions of numba's runtime that machine code calls, without compiling others, which it has inlined."""
-    for name, address in nrt._nrt.c_helpers.items():
+    for name, address in c_helpers.items():
         add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from spacy.training import Example
 
 from ..pipeline.component import SsvmPipe
 from ..pipeline.identity import identity
+from ..wording import counted
 from .answers import Learnt, Undone
 from .journal import Journal
 from .views import Item, Taught, View, view_of
@@ -67,7 +67,7 @@ class Lessons:
     Args:
         nlp: a loaded pipeline. It is changed.
         folder: has the journal; the caller has locked it.
-        texts: those to begin with; the ones with more than MAX_TEXT characters, or none, are left out.
+        texts: those to begin with; the ones with more than MAX_TEXT characters, or none, are left out, with a warning.
 
     Attributes:
         views: of the components of ours, by name.
@@ -89,9 +89,17 @@ class Lessons:
         if not self.views:
             raise ValueError("the pipeline has no component of spacy-ssvm to show and to teach")
         self.texts: dict[str, str] = {}
-        for text in islice(texts, MAX_TEXTS):
-            if text.strip() and len(text) <= MAX_TEXT:
+        left_out = 0
+        for text in texts:
+            if not text.strip() or len(text) > MAX_TEXT or len(self.texts) == MAX_TEXTS:
+                left_out += 1
+            else:
                 self.texts.setdefault(_identity_of(text), text)
+        if left_out:
+            warnings.warn(
+                f"{counted(left_out, 'text')} left out: there can be {MAX_TEXTS:,}, of at most {MAX_TEXT:,} characters",
+                stacklevel=2,
+            )
         self.taught: dict[Subject, Taught] = {}
         self.first: dict[Subject, tuple[Item, ...]] = {}
         self.done: dict[str, Learnt | Undone] = {}

@@ -25,9 +25,9 @@ def weights(session):
 
 
 @contextmanager
-def alone(factory, folder):
+def alone(factory, folder, texts=TEXTS):
     """A session with a pipeline of one component, of the same name as its factory."""
-    with opened(learnt(factory), folder, TEXTS) as session:
+    with opened(learnt(factory), folder, texts) as session:
         yield session
 
 
@@ -182,6 +182,14 @@ def test_what_these_components_cannot_learn_is_refused(tmp_path, key, factory, s
         session.teach(key(), session.add(TEXT), factory, start, end, label)
 
 
+def test_texts_that_are_too_long_are_left_out_with_a_warning(tmp_path):
+    with (
+        pytest.warns(UserWarning, match="2 texts left out"),
+        alone("ssvm_tagger", tmp_path / "t", ["a", " ", "b" * 20_001]),
+    ):
+        pass
+
+
 def test_unknown_texts_and_components(shared, key):
     session = shared
     with pytest.raises(UnknownText, match="no text"):
@@ -229,22 +237,20 @@ def test_a_torn_record_was_never_acknowledged(model, tmp_path, key):
         assert session.state().n_corrections == 1 and journal.read_bytes() == whole
 
 
-@pytest.mark.parametrize(
-    "change, said",
-    [
-        (lambda lines: [lines[0], b"{", *lines[1:]], "line 2: this is no record"),
-        (lambda lines: [lines[0], b'{"id":"x"}', *lines[1:]], "line 2, cannot be learnt again"),
-        (lambda lines: [b'{"journal":1,"pipeline":{"name":"other"}}', *lines[1:]], "about another pipeline"),
-    ],
-)
-def test_a_journal_that_cannot_be_learnt_is_refused(model, tmp_path, key, change, said):
-    folder = tmp_path / "taught"
+def test_a_journal_that_cannot_be_learnt_is_refused(model, tmp_path, key):
+    folder, nlp = tmp_path / "taught", spacy.load(model)
     with opened(spacy.load(model), folder) as session:
         teach(session, key(), "ner")
     journal = folder / JOURNAL
-    journal.write_bytes(b"\n".join(change(journal.read_bytes().split(b"\n"))))
-    with pytest.raises(ValueError, match=said):
-        opened(spacy.load(model), folder)
+    first, *rest = journal.read_bytes().split(b"\n")
+    for lines, said in (
+        ([first, b"{", *rest], "line 2: this is no record"),
+        ([first, b'{"id":"x"}', *rest], "line 2, cannot be learnt again"),
+        ([b'{"journal":1,"pipeline":{"name":"other"}}', *rest], "about another pipeline"),
+    ):
+        journal.write_bytes(b"\n".join(lines))
+        with pytest.raises(ValueError, match=said):
+            opened(nlp, folder)
 
 
 def test_accuracy_is_that_of_predictions_before_correction(session, key):

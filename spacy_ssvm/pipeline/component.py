@@ -627,10 +627,10 @@ class SsvmPipe(TrainablePipe):
         copied.__setstate__(deepcopy((self._learning, fields), memo))
         return copied
 
-    def restore(self, earlier: "SsvmPipe") -> None:
-        """Go on as a copy of this component that was made earlier would; the copy stays as it is."""
-        memo = {id(earlier): self, id(self.vocab): self.vocab}
-        self.__setstate__(deepcopy((earlier._learning, _fields(earlier)), memo))
+    def copy_into(self, other: "SsvmPipe") -> None:
+        """Make another component of this kind and vocabulary go on as this one would; this one stays as it is."""
+        memo = {id(self): other, id(self.vocab): self.vocab}
+        other.__setstate__(deepcopy((self._learning, _fields(self)), memo))
 
     def __copy__(self) -> "SsvmPipe":
         """A copy as `deepcopy` makes it, for the same vocabulary."""

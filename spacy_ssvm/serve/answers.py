@@ -96,7 +96,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Learnt:
-    """What was learnt; number: of corrections so far; start, end: the whole tokens that a selection stands for.
+    """A lesson learnt; number: of corrections so far; start, end: the whole tokens that a selection stands for.
 
     Attributes:
         is_snapped: whether the selection cut a token.
@@ -115,7 +115,7 @@ class Learnt:
 
 @dataclass(frozen=True)
 class Undone:
-    """What was undone; number: of corrections that are left."""
+    """An undone correction; number: of corrections that are left."""
 
     number: int
     document: str
@@ -136,7 +136,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """What has changed in all watched texts since this was last asked; the texts that were taught themselves count."""
+    """Changes in all watched texts since this was last asked; the texts that were taught themselves count."""
 
     changes: list[Change]
     n_watched: int

@@ -1,4 +1,4 @@
-"""What texts have taught the components of a pipeline, in order: on the disk before it is acknowledged, and undone.
+"""The lessons that texts have given the components of a pipeline, in order: on the disk before it is acknowledged, and undone.
 
 A pipeline that begins with the same files and the same journal learns it again in the same order, and so has the same
 weights.
@@ -45,7 +45,7 @@ class Subject(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What one correction has changed.
+    """The changes that one correction has made.
 
     Attributes:
         key: the name that the one who asked has given it.
@@ -294,7 +294,7 @@ class Lessons:
         """
         at, copies = next((at, copies) for at, copies in reversed(self._copies) if at <= n)
         for name in changed | {event.place.component for event in self._events[at:n]}:
-            self.views[name].pipe.restore(copies[name])
+            copies[name].copy_into(self.views[name].pipe)
         for number, event in enumerate(self._events[at:n], at + 1):
             self._update(event.place, event.taught)
             if number == n - COPIED_EVERY // 2:

@@ -147,7 +147,7 @@ def test_code_for_a_feature_that_the_processor_lacks_is_never_used(lacking, expe
 
 def beyond(level: Level, file: Path) -> Iterator[str]:
     """The instructions of a stored kernel that a processor of this level may not have."""
-    (library, *_), _ = pickle.loads(file.read_bytes()[32:])
+    (library, *_), *_ = pickle.loads(file.read_bytes()[32:])
     _, _, (code, _) = library
     reader = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
     reader.detail = True

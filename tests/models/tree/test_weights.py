@@ -12,7 +12,7 @@ from spacy_ssvm.models.layers import NO_ENTRIES, pack_corrected
 from spacy_ssvm.models.packing import Packing, Sparse, masked, pack, pack_bits, pack_masked, pack_numbers
 from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
 from spacy_ssvm.models.tree.data import in_steps, masked_in_steps
-from spacy_ssvm.models.tree.weights import SEEN, TreeWeights, load, store, widen
+from spacy_ssvm.models.tree.weights import FORMAT, SEEN, TreeWeights, load, store, widen
 
 LABELS = ("ROOT", "nsubj", "obj")
 UNCORRECTED = pack_corrected("", NO_ENTRIES) | pack_corrected("first_pass_", NO_ENTRIES)
@@ -60,7 +60,7 @@ def test_a_bit_beyond_the_last_weight_is_an_index_out_of_range():
     holder, vector = model(), masked(np.ones(7, np.float32))
     bad = pack_masked("", vector._replace(bits=np.array([255], np.uint8), values=np.ones(8, np.float32)))
     vectors = bad | pack_masked("first_pass_", masked(np.ones(4)))
-    store_arrays(holder, {**vectors, **UNCORRECTED, SEEN: pack_numbers(None)}, [3, 7, 4], LABELS)
+    store_arrays(holder, {**vectors, **UNCORRECTED, SEEN: pack_numbers(None)}, [3, 7, 4], LABELS, version=FORMAT)
     with pytest.raises(DamagedModel, match="index is out of range"):
         load(holder, LABELS, 7, (0, 4))
 
@@ -125,7 +125,7 @@ def test_arrays_that_no_kernel_may_see_even_with_the_right_digest(prefix, layer,
     bad = Sparse(np.array(indices, np.int64), np.array(values, np.float32), nothing)
     vectors = {**pack_bits("", good, 7), **pack_bits("first_pass_", good, 4)}
     vectors |= pack(prefix + layer, bad) if layer else pack_bits(prefix, bad, 8)
-    store_arrays(holder, {**UNCORRECTED, **vectors, SEEN: pack_numbers(None)}, shape, LABELS)
+    store_arrays(holder, {**UNCORRECTED, **vectors, SEEN: pack_numbers(None)}, shape, LABELS, version=FORMAT)
     with pytest.raises(DamagedModel, match=complaint):
         load(holder, LABELS, 7, (0, 4))
 

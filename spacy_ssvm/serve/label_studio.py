@@ -19,7 +19,7 @@ Request = Annotated[dict[str, Any], InBody()]
 
 
 class InterfaceNames(NamedTuple):
-    """What the tool's labelling interface calls its labels, its text, and the field of a task with the text."""
+    """Names in the tool's labelling interface: of its labels, its text, and the field of a task with the text."""
 
     labels: str = "label"
     text: str = "text"

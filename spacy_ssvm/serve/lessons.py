@@ -1,4 +1,4 @@
-"""The lessons that texts have given the components of a pipeline, in order: on the disk before it is acknowledged, and undone.
+"""The lessons that texts have given to components, in order: on the disk before they are acknowledged, and undone.
 
 A pipeline that begins with the same files and the same journal learns it again in the same order, and so has the same
 weights.

@@ -25,10 +25,10 @@ def test_their_defaults_are_those_of_a_component():
 @pytest.mark.parametrize("factory", EXAMPLES)
 def test_a_factory_is_called_as_its_signature_says(factory):
     """Its first four arguments by place, all others by name; what it shows is itself."""
-    make = Language.factories[factory]
-    assert inspect.unwrap(make) is make
     nlp = spacy.blank("xx")
     config = nlp.add_pipe(factory) and nlp.get_pipe_config(factory)
+    make = Language.factories[factory]
+    assert inspect.unwrap(make) is make
     component = nlp.get_pipe(factory)
     settings = {name: value for name, value in config.items() if name not in ("factory", "model", "solver", "scorer")}
     first, by_name = (nlp, "mine", component.model, component.solver), {**settings, "scorer": None}

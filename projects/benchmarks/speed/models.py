@@ -22,6 +22,7 @@ from . import corpora, crf
 
 DOCUMENT = 10
 """Sentences of a document."""
+ANY_TREES = {"components.parser.model.structure": "nonprojective", "components.parser.model.order": 2}
 PARSER_ALONE = parser_alone("tag", "pos")
 
 
@@ -41,7 +42,7 @@ OURS = {
     "ours-parser": Recipe("parser", "ewt"),
     "ours-parser-1": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": 1}),
     "ours-parser-2": Recipe("parser", "ewt", overrides={**PARSER_ALONE, "components.parser.model.order": 2}),
-    "ours-parser-any": Recipe("parser", "ewt", overrides={"components.parser.model.structure": "spanning"}),
+    "ours-parser-any": Recipe("parser", "ewt", overrides=ANY_TREES),
     "ours-ner-english": Recipe("ner", "wnut17"),
     "ours-senter": Recipe("senter", "documents"),
 }

@@ -31,7 +31,7 @@ def spacy_reader(nlp: Any, kind: str, limit: int | None) -> tuple[Reader, Runner
             return documents(docs)
         made = [Doc(nlp.vocab, [token.text for token in doc], sent_starts=starts(doc)) for doc in docs]
         if kind == "parses":
-            with nlp.select_pipes(disable=["parser", "tok2vec"]):
+            with nlp.select_pipes(disable=[name for name in ("parser", "tok2vec") if name in nlp.pipe_names]):
                 made = list(nlp.pipe(made))
         return made
 

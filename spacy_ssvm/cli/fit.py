@@ -39,7 +39,7 @@ TRIED = {
 
 
 class Plan(NamedTuple):
-    """The most trials of tune, and the most epochs of training; None for those of the config."""
+    """The max number of trials of tune, and of epochs of training; None for those of the config."""
 
     trials: int
     epochs: int | None
@@ -178,14 +178,14 @@ def begun(output: Path, own: str, train: Path, force: bool) -> CommandRun:
     return run
 
 
-def _trials(config: Config, most: int) -> Iterator[tuple[str, str]]:
-    """The components and grids to tune, with at most so many values."""
+def _trials(config: Config, max_values: int) -> Iterator[tuple[str, str]]:
+    """The components and grids to tune, with at most max_values values in all."""
     for name in config["nlp"]["pipeline"]:
         for grid in TRIED.get(name, ()):
             if "document" in grid and not config["components"][name]["model"]["features"]["document"]:
                 continue
-            most -= 1 + grid.count(",")
-            if most < 0:
+            max_values -= 1 + grid.count(",")
+            if max_values < 0:
                 return
             yield name, grid
 

@@ -26,7 +26,9 @@ MAX_LISTED = 500
 STATIC = Path(__file__).with_name("static")
 
 Found = TypeVar("Found")
-Document = Annotated[str, Field(pattern="^[0-9a-f]{16}$", description="the identity of a text")]
+IDENTITY = "^[0-9a-f]{16}$"
+"""The identity of a text."""
+Document = Annotated[str, Field(pattern=IDENTITY, description="the identity of a text")]
 ComponentName = Annotated[str, Field(min_length=1, max_length=100)]
 Character = Annotated[int, Field(ge=0, le=MAX_TEXT, description="a character of the text, from 0")]
 
@@ -185,7 +187,7 @@ def create_app(session: Session) -> FastAPI:
             return session.analyse(session.add(body.text))
 
     @app.get("/api/texts/{document}", operation_id="analyse")
-    def analyse(document: Annotated[str, InPath(pattern="^[0-9a-f]{16}$")]) -> answers.Analysis:
+    def analyse(document: Annotated[str, InPath(pattern=IDENTITY)]) -> answers.Analysis:
         """A text as the pipeline analyses it now."""
         with alone() as session:
             return session.analyse(document)
@@ -229,7 +231,7 @@ def create_app(session: Session) -> FastAPI:
     @app.get("/api/suggestion", operation_id="suggest")
     def suggest(
         component: Annotated[str, Query(min_length=1, max_length=100)],
-        after: Annotated[str | None, Query(pattern="^[0-9a-f]{16}$")] = None,
+        after: Annotated[str | None, Query(pattern=IDENTITY)] = None,
     ) -> answers.Suggested:
         """The text that a component would learn most from; after: a text not to suggest."""
         with alone() as session:

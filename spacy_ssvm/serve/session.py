@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -138,7 +137,7 @@ class Session:
         top = found[0][0] if found else 0.0
         return [
             answers.Ranked(
-                round(top - score, 4), [_shown(doc, item, None, True, False) for item in view.analysis(doc, parts)]
+                round(top - score, 4), [_shown(doc, item, None, False) for item in view.analysis(doc, parts)]
             )
             for score, parts in found
         ]
@@ -230,7 +229,8 @@ class Session:
             self._watched[document] = now
             for name in self._lessons.views:
                 if before[name] != now[name]:
-                    gone, new = (sorted(a - b, key=_place) for a, b in _both(before[name], now[name]))
+                    gone = sorted(before[name] - now[name], key=_place)
+                    new = sorted(now[name] - before[name], key=_place)
                     changes.append(
                         answers.Change(document, numbers[document], name, [s for s, _ in gone], [s for s, _ in new])
                     )
@@ -266,7 +266,7 @@ class Session:
         (doc,) = self._lessons.process([text], until=component)
         scores = [score for score, _ in view.pipe.kbest(doc, 2)]
         gap = scores[0] - scores[1] if len(scores) == 2 else None
-        return [_shown(doc, item, None, True, False) for item in view.items(doc)], gap
+        return [_shown(doc, item, None, False) for item in view.items(doc)], gap
 
     # Files
 
@@ -326,14 +326,13 @@ class Session:
         except ValueError:
             scores = {}
         known = set(taught.items)
-        is_probability = view.pipe.has_probabilities
-        shown = [_shown(doc, item, scores.get(item), is_probability, item in known) for item in items]
+        shown = [_shown(doc, item, scores.get(item), item in known) for item in items]
         missed = [item for item in taught.items if item not in items and _is_missed(item, items)]
         return answers.Layer(
             name,
             view.kind,
             shown,
-            [_shown(doc, item, None, is_probability, True) for item in missed],
+            [_shown(doc, item, None, True) for item in missed],
             taught.is_whole,
         )
 
@@ -354,7 +353,7 @@ def _characters(doc: Doc, start: int, end: int) -> tuple[int, int]:
     return doc[start].idx, last.idx + len(last)
 
 
-def _shown(doc: Doc, item: Item, score: float | None, is_probability: bool, is_taught: bool) -> answers.Shown:
+def _shown(doc: Doc, item: Item, score: float | None, is_taught: bool) -> answers.Shown:
     is_finite = score is not None and math.isfinite(score)
     confidence = 1.0 if score is None else min(1.0, max(0.0, score))
     return answers.Shown(
@@ -381,10 +380,6 @@ def _phrase(doc: Doc, item: Item) -> str:
 
 def _place(pair: tuple[str, Item]) -> Item:
     return pair[1]
-
-
-def _both(a: Any, b: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    return (a, b), (b, a)
 
 
 def _answer(finding: Finding, words: Sequence[str]) -> answers.Answer:

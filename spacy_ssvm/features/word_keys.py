@@ -60,17 +60,22 @@ def _mixed(state, block):
 
 
 @kernel
+def _n_more_bytes(code):
+    """The number of bytes after the first one that a character has in UTF-8."""
+    return int(code > 0x7F) + int(code > 0x7FF) + int(code > 0xFFFF)
+
+
+@kernel
 def _string_hash(characters, first, end):
     """MurmurHash64A of the UTF-8 bytes of the characters first … end − 1."""
     n_bytes = end - first
     for place in range(first, end):
-        code = characters[place]
-        n_bytes += (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF)
+        n_bytes += _n_more_bytes(characters[place])
     state = _SEED ^ (np.uint64(n_bytes) * _FACTOR)
     block, shift = np.uint64(0), np.uint64(0)
     for place in range(first, end):
         code = np.uint64(characters[place])
-        n_more = (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF)
+        n_more = _n_more_bytes(code)
         for k in range(n_more, -1, -1):
             byte = code >> np.uint64(6 * k)
             if k < n_more:

@@ -1,9 +1,12 @@
 """The examples of Docs in a data set: where they are, and what happens to them when Docs are replaced."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
+from spacy.tokens import Doc
 
 from ..growth import appended
 
@@ -21,6 +24,13 @@ def digest(*parts: np.ndarray) -> bytes:
 
 def _none() -> np.ndarray:
     return np.zeros(0, np.int64)
+
+
+def require_of_each_token(name: str, docs: Sequence[Doc], annotation: Sequence[Sequence[Any]]) -> None:
+    """Raise a ValueError where gold annotation has another length than its Doc; name: the component's."""
+    for doc, one in zip(docs, annotation):
+        if len(one) != len(doc):
+            raise ValueError(f"[{name}] its codec has annotation of {len(one)} tokens for a Doc of {len(doc)}")
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,9 @@ class ExampleSet(DataSet, Generic[S]):
     def make_problem(self) -> Problem:
         """The problem of all examples."""
 
+    @abstractmethod
+    def without_docs(self) -> DataSet: ...
+
     def add(self, encoded: Any) -> np.ndarray:
         self.examples.add(encoded, np.ones(self.examples.levels.count(encoded), np.int64))
         self._problem = None

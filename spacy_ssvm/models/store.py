@@ -8,8 +8,8 @@ import numpy as np
 import srsly
 from thinc.api import Model, NumpyOps
 
-FORMAT = 6
-"""Version of the model file of chains; no other one is read."""
+FORMAT = 1
+"""Version of the model file of a structure that names none; no other one is read."""
 
 MAX_WEIGHT = 1e30
 """Weights that are saved must be smaller than this, so that sums of weights do not overflow."""

@@ -78,8 +78,8 @@ class Learner(ABC):
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         self.parameters = parameters
-        problem.oracles(self.needs)
         self.problem = problem
+        problem.oracles(self.needs)
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
         self.loss = 0.0
 

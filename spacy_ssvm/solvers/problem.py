@@ -206,7 +206,7 @@ class Problem:
         if kernel is None:
             raise ValueError(
                 f"this solver needs {_OFFERS[kind]}, which the model's structure does not offer: choose another "
-                "solver, or a model with order = 1"
+                "solver, or a model that offers it, such as a parser of order = 1"
             )
         return [kernel]
 

@@ -120,7 +120,7 @@ class Rests:
         self._noted.append(examples)
 
     def change(self, n_examples: int, dropped: np.ndarray) -> None:
-        """Wake these examples, int64, and all if there are more examples now."""
+        """Wake these examples, int64, and all if there are more examples now; the last ones go if there are fewer."""
         self._wake(dropped)
         # Examples of a saved state that come back are no more than before.
         if n_examples > self._n_examples:
@@ -129,6 +129,10 @@ class Rests:
             self._noted = []
             rests, pauses, lengths, slacks = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
             self.schedule = RestSchedule(rests, pauses, lengths, slacks, np.zeros(2))
+        elif n_examples < self._n_examples:
+            *parts, averages = self.schedule
+            self.schedule = RestSchedule(*(part[:n_examples].copy() for part in parts), averages)
+            self._noted = [np.arange(n_examples)]
         self._n_examples = n_examples
 
     def _wake(self, examples: np.ndarray) -> None:

@@ -18,6 +18,8 @@ Sizes = dict[str, Any]
 class Field(NamedTuple):
     """An attribute in a learner's state: a number, an array, a list of arrays, or a NamedTuple of arrays.
 
+    Its type is that of its value in a new learner: a number that starts as an int stays one.
+
     Attributes:
         name: of the attribute, and of its value in the state.
         of: the learner's attribute whose attribute it is; that of the learner itself by default.
@@ -45,9 +47,18 @@ class Field(NamedTuple):
 
 
 def fields_of(kind: type[Any]) -> list[Field]:
-    """All fields of a class, those of its base classes first; a class may redeclare a field of a base class."""
-    declared = [field for base in reversed(kind.__mro__) for field in vars(base).get("STATE", ())]
-    return list({field.name: field for field in declared}.values())
+    """All fields of a class, those of its base classes first; a class may redeclare a field of a base class.
+
+    Raises:
+        TypeError: attributes of two objects have the same name, so that one would replace the other.
+    """
+    fields = dict[str, Field]()
+    for field in (field for base in reversed(kind.__mro__) for field in vars(base).get("STATE", ())):
+        if fields.setdefault(field.name, field).of != field.of:
+            owners = sorted(str(one.of or "itself") for one in (field, fields[field.name]))
+            raise TypeError(f'{kind.__name__} has two fields "{field.name}" in its state: of {" and ".join(owners)}')
+        fields[field.name] = field
+    return list(fields.values())
 
 
 def plain(value: Any) -> Any:

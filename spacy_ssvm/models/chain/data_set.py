@@ -81,7 +81,7 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         project(chunk, annotated)
         wrong: Sequence[Runs] = [()] * int(sizes.sum())
         if not self._segmentation.of_tokens:
-            cuts = self._segmentation.cuts(starts, chunk.gold, encoded.wrong)
+            cuts = self._segmentation.cuts(starts, chunk.gold, encoded.wrong, self._constraints)
             sizes = sizes + np.diff(np.searchsorted(cuts, starts))
             chunk = chunk._replace(starts=np.sort(np.append(starts, cuts)))
             wrong = runs_of_pieces(encoded.wrong, starts, chunk.starts)

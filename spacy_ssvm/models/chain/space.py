@@ -37,7 +37,8 @@ class TokenKinds:
     constraining: tuple[int, ...] = ()
     """Attributes among those that limit labels in training, too, and that other components may change."""
     outside: int | None = None
-    """The label on either side of a place where long Docs can be cut, to learn from pieces; None for anywhere."""
+    """The label on either side of a place where long Docs can be cut, to learn from pieces; None for anywhere that a
+    sequence may end and start."""
 
     def __init__(self, n_labels: int) -> None:
         self.n_labels = n_labels

@@ -51,6 +51,9 @@ from ..store import (
 from .rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
 from .space import ChainSpace
 
+FORMAT = 6
+"""The format of chains."""
+
 MAX_NAME = 200
 """Characters of a name that are kept."""
 SEEN = "seen"
@@ -161,7 +164,7 @@ def store(
     model.attrs.pop(NAMES, None)
     if rows.names is not None:
         model.attrs[NAMES] = pack_names([rows.names[number] for number in used.tolist()])
-    store_arrays(model, arrays, [len(labels), weights.hash_bits], labels, is_exact)
+    store_arrays(model, arrays, [len(labels), weights.hash_bits], labels, is_exact, FORMAT)
 
 
 def load(model: Model, labels: Sequence[str]) -> ChainWeights:
@@ -173,7 +176,7 @@ def load(model: Model, labels: Sequence[str]) -> ChainWeights:
     n_labels = len(labels)
     has_first_pass = reads_first_pass(model)
     types = {**TYPES, **FIRST_PASS_TYPES} if has_first_pass else TYPES
-    arrays, (width, bits) = load_arrays(model, types, 2, labels)
+    arrays, (width, bits) = load_arrays(model, types, 2, labels, FORMAT)
     require(width == n_labels, f"it has weights for {width} labels, but the component has {n_labels}")
     require(0 <= bits <= MAX_HASH_BITS, "its hash size is out of range")
     weights = _unpacked("", arrays, n_labels, bits)

@@ -1,9 +1,8 @@
 """The examples of Docs in a data set: where they are, and what happens to them when Docs are replaced."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -26,7 +25,7 @@ def _none() -> np.ndarray:
     return np.zeros(0, np.int64)
 
 
-def require_of_each_token(name: str, docs: Sequence[Doc], annotation: Sequence[Sequence[Any]]) -> None:
+def require_of_each_token(name: str, docs: Sequence[Doc], annotation: Sequence[Sized]) -> None:
     """Raise a ValueError where gold annotation has another length than its Doc; name: the component's."""
     for doc, one in zip(docs, annotation):
         if len(one) != len(doc):

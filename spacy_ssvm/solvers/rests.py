@@ -130,8 +130,8 @@ class Rests:
             rests, pauses, lengths, slacks = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
             self.schedule = RestSchedule(rests, pauses, lengths, slacks, np.zeros(2))
         elif n_examples < self._n_examples:
-            *parts, averages = self.schedule
-            self.schedule = RestSchedule(*(part[:n_examples].copy() for part in parts), averages)
+            rests, pauses, lengths, slacks = (part[:n_examples].copy() for part in self.schedule[:-1])
+            self.schedule = RestSchedule(rests, pauses, lengths, slacks, self.schedule.averages)
             self._noted = [np.arange(n_examples)]
         self._n_examples = n_examples
 

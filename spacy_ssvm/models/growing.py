@@ -104,7 +104,7 @@ class Growing(Generic[S]):
     Args:
         levels: of their fields.
         extent: finds the extent of a chunk.
-        empty: no examples; None if there are always some.
+        empty: no examples, for data sets that are read before any is added.
         docs: where the examples of each Doc are, so far none.
     """
 

@@ -278,7 +278,10 @@ class Start(NamedTuple):
 
 
 class StructuredModel(Protocol):
-    """Templates and an output space, bound together; with other labels another one is bound."""
+    """Templates and an output space, bound together.
+
+    A shallow copy gets another space or other settings, so that nothing but labels may be derived from these and kept.
+    """
 
     space: Any
     settings: Settings
@@ -290,7 +293,10 @@ class StructuredModel(Protocol):
         """Reads the columns that the templates name."""
 
     def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Batch:
-        """A batch for the data set, from examples and their gold annotation, each as the component's codec reads it."""
+        """A batch for the data set, from examples and their gold annotation, each as the component's codec reads it.
+
+        There may be no examples.
+        """
 
     def data_set(self, start: Start) -> "tuple[DataSet, np.ndarray | None]":
         """A data set without Docs, and the vector that training starts from: float64 or float32 [d], None for zero.

@@ -17,7 +17,6 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..inspect.confidence import inverse_temperature
 from ..inspect.explanation import Explanation
 from ..inspect.suggestion import Suggestion
 from ..memory import return_large
@@ -463,7 +462,7 @@ class SsvmPipe(TrainablePipe):
         """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)), from calibration or, without it, from the solver; None if
         there is no such distribution."""
         beta = self.trained.record.inverse_temperature
-        return inverse_temperature(self.solver) if beta is None else beta
+        return self.solver.inverse_temperature if beta is None else beta
 
     @property
     def has_probabilities(self) -> bool:

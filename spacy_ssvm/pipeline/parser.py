@@ -281,7 +281,7 @@ class SsvmParser(SsvmPipe):
         "sents_r": None,
         "sents_f": 0.0,
     },
-    without=("save_feature_names",),
+    has_feature_names=False,
 )
 def make_parser(
     nlp: Language,

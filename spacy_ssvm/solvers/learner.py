@@ -89,7 +89,11 @@ class Learner(ABC):
         return "max"
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
-        """Start an epoch: everything the solver does before its first oracle call."""
+        """Start an epoch: everything the solver does before its first oracle call.
+
+        A stream is one epoch without an end that the learner knows of: this is called once, `end_epoch` after each
+        batch. After `retune` in an epoch, it is called again.
+        """
         self.loss = 0.0
 
     @abstractmethod

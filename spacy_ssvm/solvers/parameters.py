@@ -37,7 +37,8 @@ class Parameters(ABC):
     were annotated. Otherwise it is completed before each epoch."""
 
     adds_planes_only: ClassVar[bool] = False
-    """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used."""
+    """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used. Such
+    weights are numbered by their use: set it where the vectors of a learner take long to read, as those of DCD."""
 
     seed: int | None = None
 
@@ -45,6 +46,11 @@ class Parameters(ABC):
     @abstractmethod
     def learner(self) -> type[Any]:
         """The class of the learners with these parameters, a `learner.Learner`."""
+
+    @property
+    def inverse_temperature(self) -> float | None:
+        """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)) that the solver learns; None for a solver without one."""
+        return None
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -150,6 +156,10 @@ class LossFamily(Parameters):
     def is_smooth(self) -> bool:
         """Whether β < ∞."""
         return float(self.beta) < math.inf
+
+    @property
+    def inverse_temperature(self) -> float | None:
+        return float(self.beta) if self.is_smooth else None
 
     @property
     def oracle(self) -> Literal["max", "cliques"]:

@@ -63,7 +63,7 @@ def text_of(line: bytes) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text, as those of a file."""
+    """The lines of a text, divided as in a file."""
     lines = text.replace("\r\n", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
@@ -96,15 +96,15 @@ def read_records(path: Path, parse: Callable[[str], Record]) -> Iterator[tuple[i
 
 
 def report_left_out(path: Path, left_out: Sequence[str], is_empty: bool, what: str = "lines") -> None:
-    """Warn of what a file has and cannot be read.
+    """Warn of unreadable parts of a file.
 
     Args:
-        left_out: the place of each, and the error.
+        left_out: place and error of each.
         is_empty: whether there is nothing else.
         what: its name, in the plural.
 
     Raises:
-        ValueError: there is something, but nothing of it can be read.
+        ValueError: the file is not empty, but nothing of it can be read.
     """
     if left_out and is_empty:
         raise ValueError(f"none of the {what} of {path} can be read: {listed(left_out)}")

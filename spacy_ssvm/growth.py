@@ -19,7 +19,7 @@ _SHARED: WeakValueDictionary[bytes, np.ndarray] = WeakValueDictionary()
 
 
 def shared(array: np.ndarray) -> np.ndarray:
-    """The array [n], or an equal one that is in use already; whoever shares it appends to it, and changes no item.
+    """The array [n], or an equal one that is in use already. Its users may append to it, but change no item.
 
     Components with the same templates that learn from the same Docs have the same features.
     """

@@ -1,4 +1,4 @@
-"""The memory of this process: its peak, and what was freed but not returned."""
+"""The memory of this process: its peak, and freed memory that was not returned."""
 
 import ctypes
 import re
@@ -51,13 +51,13 @@ _MMAP_THRESHOLD = -3
 """glibc's number of the size, in bytes, from which an allocation is a mapping of its own."""
 
 LARGE_ALLOCATION = 1 << 18
-"""Bytes of an array that is returned to the system as soon as it is freed."""
+"""The min size, in bytes, of an array that is returned to the system as soon as it is freed."""
 
 
 def return_large() -> None:
     """From now on, return large arrays to the system when they are freed, where the allocator is glibc's.
 
-    By default, it soon keeps arrays of up to 32 MB, and Docs that outlive them scatter what it keeps.
+    By default, it soon keeps arrays of up to 32 MB, and Docs that outlive them fragment that memory.
     """
     if sys.platform == "linux":
         try:

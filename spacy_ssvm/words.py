@@ -1,7 +1,7 @@
-"""The words of a Doc: a Doc without its whitespace tokens, which are transparent to all that learns and predicts.
+"""The words of a Doc: a Doc without its whitespace tokens, which learning and prediction do not see.
 
 spaCy's tokenizer makes tokens of line breaks and of repeated spaces. Components see the Doc of the words alone, and
-what they say of a word holds for the token that it is.
+their annotation of a word is the annotation of its token.
 """
 
 from dataclasses import dataclass

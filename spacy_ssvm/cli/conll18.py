@@ -38,10 +38,10 @@ class Annotated(NamedTuple):
 
 
 def annotate(nlp: Language, path: Path, columns: Sequence[str] | None, gold_preproc: bool | None) -> Annotated:
-    """Annotate a corpus, and print what the pipeline gets of it: what `dev_reader` reads.
+    """Annotate a corpus, as `dev_reader` reads it, and print what the pipeline gets.
 
-    But of a .conllu file, a pipeline that was trained on text gets gold words and sentences; with gold_preproc = False,
-    any pipeline gets the raw text of each paragraph. columns: the gold columns that it gets, too.
+    From a .conllu file, however, a pipeline that was trained on text gets gold words and sentences; with gold_preproc =
+    False, any pipeline gets the raw text of each paragraph. columns: gold columns that it gets, too.
 
     Raises:
         ImportError: udtools is not installed.

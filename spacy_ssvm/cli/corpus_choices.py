@@ -1,4 +1,4 @@
-"""Choices for a corpus: language, components, what they read of each other and beside the text, and their settings."""
+"""Choices for a corpus: language, components, what they read besides text, also of each other, and settings."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from .languages import ANY_LANGUAGE, spacy_language
 from .settings import READ_TAGS, TAGGERS
 
 ANNOTATED = 0.5
-"""The share of words that have an annotation, from which it is learnt; that of FEATS is smaller in many languages."""
+"""The share of words that have an annotation, from which it is learnt; FEATS have a smaller share in many languages."""
 
 CROSSING = 0.2
 """The share of sentences with crossing arcs from which the parser is non-projective.
@@ -125,7 +125,7 @@ def choose(
     """The choices for a corpus.
 
     Args:
-        lang: the code of its language, None for that of the lists, or of the file.
+        lang: the code of its language; None: as in the lists, or in the file name.
         of_file: the code in the name of the training file, None if there is none.
         named: the components to choose among, all if none is named.
         lists: word lists for the components to read.
@@ -306,7 +306,7 @@ def _choose_lists(choices: Choices, lists: WordLists | None) -> None:
 
 
 def _can_be_table(tags: Collection[str]) -> bool:
-    """Whether UPOS decides XPOS, of which these are the tags for one UPOS, in a table of the config."""
+    """Whether a table in the config can map UPOS to XPOS; tags: the XPOS tags of one UPOS tag."""
     # Reading and writing a config doubles each dollar sign.
     return len(tags) == 1 and "$" not in next(iter(tags))
 

@@ -75,7 +75,7 @@ def is_read_as_text(nlp: Language) -> bool:
 
 
 def show_input(gold_tokens: bool, columns: Sequence[str]) -> None:
-    """Print what the components get beside the text."""
+    """Print what the components get besides the text."""
     names = ", ".join(columns) or "none"
     msg.info(f"Gold tokens: {'yes' if gold_tokens else 'no'}; gold columns given to the components: {names}")
 

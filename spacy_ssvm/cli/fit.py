@@ -52,7 +52,7 @@ class CommandRun:
     Attributes:
         folder: of the results.
         own: the command of the run itself.
-        plan: what has been planned for its time.
+        plan: the plan for its time.
         done: the commands that are done.
         n_given: how many commands have been given in this process.
     """
@@ -191,7 +191,7 @@ def _trials(config: Config, max_values: int) -> Iterator[tuple[str, str]]:
 
 
 def _plan(config: Config, seconds: float | None) -> Plan:
-    """The plan for a config. seconds: those that are left, None for no limit."""
+    """The plan for a config. seconds: the time left, None for no limit."""
     corpus = describe(Path(config["paths"]["dev"]), None)
     by_sentence = config["corpora"]["dev"].get("gold_preproc")
     n_dev, kind = (corpus.n_sentences, "sentence") if by_sentence else (corpus.n_docs, "document")

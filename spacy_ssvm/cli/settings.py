@@ -1,6 +1,6 @@
-"""Configs of the components that are named: how to read, batch and stop, and parameters of all solvers.
+"""Configs of named components: how to read, batch and stop, and parameters of all solvers.
 
-A component's settings are those of its factory. This module adds what a factory does not know, and the parameters of
+A component has the settings of its factory. This module adds what a factory does not know, and the parameters of
 solvers other than the factory's own.
 """
 

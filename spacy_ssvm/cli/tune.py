@@ -121,9 +121,9 @@ class TuningPlan(NamedTuple):
         name, solver: of the component, and its block with all defaults.
         points: the values to try, of parameters of the solver and of settings.
         settings: the names among them that are settings of the component, such as "model.order".
-        epochs: the most with the same values.
-        weights: of the scores that make the development score: those of the component, if the config weighs one.
-        by_others: whether the scores are those of other components, which read the annotation of this one.
+        epochs: the max number with the same values.
+        weights: of the scores that make the development score: the component's, if the config weighs one.
+        by_others: whether they score other components, which read the annotation of this one.
     """
 
     config: Config
@@ -304,7 +304,7 @@ def _unread(nlp: Language, name: str) -> list[str]:
 
 
 def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
-    """Train the other components, as the annotation of those before the named one may be an input of its features.
+    """Train the other components: features of the named one may read what the ones before it annotate.
 
     Raises:
         ValueError: a trainable component is none of spacy-ssvm and is not frozen.

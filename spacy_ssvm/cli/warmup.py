@@ -52,7 +52,7 @@ ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
 }
 """Settings with which a solver runs other kernels than with its defaults."""
 NEEDED = {"spacy-ssvm.LBFGS.v1": "scipy"}
-"""A package of an extra that a solver learns with: without it, there is nothing to compile for."""
+"""The package of an extra that a solver needs; without the package, its kernels are not compiled."""
 SCORED = ("scored_tags", "scored_lemmas", "scored_ents", "scored_starts", "scored_parses")
 WRONG = "wrong"
 """The key in doc.spans of incorrect entities."""
@@ -214,7 +214,7 @@ def _run_late() -> None:
 
 
 def _run_rarities() -> None:
-    """Jackknifed tags of which there are many, and sums over scores far apart."""
+    """Many jackknifed tags, and sums over scores far apart."""
     many = np.arange(1, 2 * MANY + 1, dtype=np.uint64)
     Jackknife([Doc(spacy.blank("en").vocab, words=["one"] * MANY)] * 2, 2, 0).predict(many, "tags")
     same = TransitionScores(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))

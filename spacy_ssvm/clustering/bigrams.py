@@ -52,7 +52,7 @@ class Bigrams:
 
     @property
     def n_pairs(self) -> int:
-        """The number of pairs of neighbours: that of the tokens and the sentences."""
+        """The number of pairs of neighbours: the tokens plus the sentences."""
         return int(self.counts.sum())
 
     def digest(self) -> str:
@@ -64,7 +64,7 @@ class Bigrams:
 
 
 class _Numbers(dict):
-    """The number of each word as written, that of its normalised form: from 1, in the order of first appearance."""
+    """Word as written → number of its normalised form, from 1, in the order of first appearance."""
 
     def __init__(self) -> None:
         self.forms: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """Classes that are merged pair by pair, each time the two whose merging loses the least mutual information.
 
-Every word that has no class yet is a class by itself, so that the loss of a merge is that of the whole clustering.
-Liang (2005) updates the losses of all C² pairs at each merge. Only pairs change that have a neighbour in common with
-what is merged, and rare words have few neighbours: losses are sums over common neighbours, which are visited alone.
+Every word that has no class yet is a class by itself, so that a merge's loss is the loss of the whole clustering. Liang
+(2005) updates the losses of all C² pairs at each merge. Only pairs that have a neighbour in common with a merged class
+change, and rare words have few neighbours: losses are sums over common neighbours, and only these are visited.
 """
 
 from typing import NamedTuple
@@ -33,9 +33,9 @@ class Window(NamedTuple):
         before: int32 [S, S], its transpose.
         since: int64 [S], the time when all gains of a class were last computed, or GONE.
         gains: int64 [S, S], gains[younger, older] is what the merge of two classes adds to N times the mutual
-            information, mostly less than 0, where the younger one is that of the later time.
-        best, highest: int32 [S] and int64 [S], of each class, the lowest place and the gain of its best merge with an
-            older one. A young class is best for most others, and soon gone: they need not look for another one then.
+            information, mostly less than 0; the younger one has the later time.
+        best, highest: int32 [S] and int64 [S], the lowest place and the gain of each class's best merge with an older
+            one. A young class is best for most others, and soon gone: they need not search again then.
         terms: f(n).
         column, sums: int64 [S], scratch.
         touched: int32 [S], scratch.
@@ -130,7 +130,7 @@ def _fill(window, counts):
 
 @kernel
 def _add_pairs(window, numbers):
-    """Add what a neighbour contributes to the gain of each pair; numbers: how often it stands beside each class."""
+    """Add what a neighbour contributes to the gain of each pair; numbers: how often it is next to each class."""
     n = 0
     for place in range(len(numbers) - 2):
         if numbers[place] > 0:
@@ -189,7 +189,7 @@ def _gain(window, a, b):
 
 @kernel
 def _raise_gain(window, a, b, rise):
-    """Raise, or lower, the gain of a merge, and update what is best for the younger class."""
+    """Raise, or lower, the gain of a merge, and update the best merge of the younger class."""
     if window.since[a] < window.since[b]:
         a, b = b, a
     gain = window.gains[a, b] + rise
@@ -315,7 +315,7 @@ def _merge(window, a, b):
 
 @kernel
 def _sum_outside(window, a, b, neighbours, opposite):
-    """Add to `sums` what the neighbours of b outside the window contribute more to pairs with a and b in one."""
+    """Add to `sums` the further contributions of b's neighbours outside the window to pairs with a and b in one."""
     terms = window.terms
     window.tick[0] += 1
     word = window.first[b]
@@ -337,7 +337,7 @@ def _sum_outside(window, a, b, neighbours, opposite):
 
 @kernel
 def _sum_inside(window, a, b, of_class, of_neighbour):
-    """Add to `sums` what the neighbours of b in the window contribute more, as `_sum_outside` does for the others."""
+    """Add to `sums` the further contributions of b's neighbours in the window, as `_sum_outside` for the others."""
     terms, size = window.terms, len(window.sizes)
     for neighbour in range(size):
         of_b = np.int64(of_class[b, neighbour])
@@ -423,7 +423,7 @@ def enter_and_merge(window, counts, start, end):
 
 @kernel
 def merge_pairs(window, merges):
-    """Merge pair after pair; merges: int32 [n, 2], output, the two places of each, of which the first remains."""
+    """Merge pair after pair; merges: int32 [n, 2], output, the two places of each; the first one remains."""
     for k in range(len(merges)):
         a, b = _best_pair(window)
         merges[k, 0], merges[k, 1] = _merge(window, a, b)

@@ -79,9 +79,9 @@ class _ComponentBlock:
 
     Attributes:
         data: its examples.
-        setup, shared: what it was made with.
+        setup, shared: the arguments of `begin`.
         digest: of the examples.
-        epochs: whose steps it has taken.
+        epochs: the number of epochs whose steps it has taken.
         latest: an epoch that it has run since.
     """
 
@@ -154,7 +154,7 @@ class BlockWorker:
         return survey
 
     def encode(self, component: str, setup: Setup) -> np.ndarray:
-        """Encode the examples; returns `Sharded.shared` of what is learnt from the shard before the solver learns.
+        """Encode the examples; returns `Sharded.shared` of the shard, which is learnt before the solver learns.
 
         Raises:
             ValueError: the shard has no examples for the component.
@@ -210,7 +210,7 @@ class BlockWorker:
         self._warnings.setdefault(component, []).extend(str(warning.message) for warning in caught)
 
     def begin(self, component: str, setup: Setup, shared: np.ndarray) -> Layout:
-        """Take in the examples, with the mean of what `encode` has returned to all workers.
+        """Take in the examples. shared: the mean of the results of `encode` over all workers.
 
         Raises:
             ValueError: gold is known in part only, and the block has no epochs in which to complete it.
@@ -293,7 +293,7 @@ class BlockWorker:
         self._save(component)
 
     def ask(self, component: str, method: str, *arguments: Any) -> Any:
-        """The result of a method of the block that changes nothing."""
+        """Call a method of the block that changes nothing."""
         return getattr(self._loaded(component).block, method)(*arguments)
 
     def _taken_in(self, component: str, setup: Setup, shared: np.ndarray) -> _ComponentBlock:

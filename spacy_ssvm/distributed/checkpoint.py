@@ -12,7 +12,7 @@ RUN, LOOP = "run", "loop"
 
 
 class Checkpoint:
-    """A folder with what is kept of a run; other files in it are those of its workers.
+    """A folder with the state of a run, and the files of its workers.
 
     Args:
         output: the folder of the pipelines.
@@ -28,7 +28,7 @@ class Checkpoint:
         return (self.folder / RUN).is_file() and (self.folder / RUN).read_bytes() == self._of
 
     def remove(self) -> None:
-        """Remove the folder, whatever run it is of."""
+        """Remove the folder, even of another run."""
         # First, so that nobody goes on with what is half removed.
         (self.folder / RUN).unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)

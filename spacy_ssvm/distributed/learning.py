@@ -232,7 +232,7 @@ def together(surveys: Sequence[Survey]) -> Survey:
 
 
 def _identity(config: Any, n_workers: int, code_path: Path | None) -> bytes:
-    """A digest of what a run depends on: the interpolated config, and the present state of all files that it names."""
+    """A digest of all inputs of a run: the interpolated config, and the present state of all files that it names."""
     digest = hashlib.sha256(f"{__version__} {n_workers} {config.to_str()}".encode())
     for path in [*sorted(_paths(config)), *([code_path] if code_path else [])]:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

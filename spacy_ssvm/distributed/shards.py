@@ -1,4 +1,4 @@
-"""Documents in files, cut into shards: what one worker annotates at a time, and what one file of results holds."""
+"""Documents in files, cut into shards: a worker annotates one at a time, and a file of results holds one."""
 
 import hashlib
 from collections.abc import Iterator

@@ -64,7 +64,7 @@ class SharedTraining:
         return True
 
     def update(self, encoded: EncodedExamples | None) -> float:
-        """Learn for an epoch, whatever the batch is. Returns the sum of the losses."""
+        """Learn for an epoch, regardless of the batch. Returns the sum of the losses."""
         if self.finished:
             return 0.0
         for training in self.together:

@@ -300,7 +300,7 @@ class CompiledArcTemplates:
 
     Attributes:
         attributes: the name of each column.
-        templates: those of `program`, in the order in which features are written.
+        templates: of `program`, in the order in which features are written.
         program, first_pass: over these columns.
     """
 

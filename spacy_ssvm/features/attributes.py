@@ -59,7 +59,7 @@ LEXEME_ATTRIBUTES: dict[str, int] = {
 """Attributes of a word type that its Lexeme has, by spaCy's attribute id."""
 
 TEXT_FLAGS = ("has_digit", "has_hyphen", "has_upper")
-"""Attributes of a word type that say what is in its text."""
+"""Attributes of a word type that tell about its text."""
 
 TEXT, LOWER_TEXT, SHORT_SHAPE = "text", "lower text", "short_shape"
 
@@ -120,7 +120,7 @@ ANNOTATION_ATTRIBUTES: dict[str, int] = {
 """Attributes of a token that another component or the corpus reader sets, by spaCy's attribute id."""
 
 MORPH_FEATURE = "morph."
-"""Before the name of a morphological feature, such as `morph.Case`, whose values are those of the feature."""
+"""The prefix of attributes that are single morphological features, such as `morph.Case`."""
 
 DOCUMENT_SHAPE = "doc.shape"
 """The short shape of most other occurrences of a word in its Doc."""
@@ -130,7 +130,7 @@ DOCUMENT_ATTRIBUTES = (DOCUMENT_SHAPE, DOCUMENT_LABEL)
 """Attributes of the document around a word."""
 
 BREAK_BEFORE = "break_before"
-"""The whitespace tokens before a word, of which the Docs that features read have none: see `words.breaks`."""
+"""The whitespace tokens before a word; the Docs that features read lack them: see `words.breaks`."""
 
 KNOWN_SCRIPTS = tuple(f"known_lemma{n}" for n in range(1, 5))
 """The edit scripts by which a lemmatizer makes lemmas that it knows of the form, the smallest first."""

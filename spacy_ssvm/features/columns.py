@@ -48,7 +48,7 @@ class ColumnReader:
     Args:
         attributes: names, as `templates` allows them, in column order.
         gazetteers: compiled tables by name.
-        classes: those that the attributes name.
+        classes: word classes that the attributes name.
     """
 
     def __init__(self, attributes: Sequence[str], gazetteers: dict[str, Table], classes: WordClasses) -> None:
@@ -91,7 +91,7 @@ class ColumnReader:
         self._types: dict[int, WordTypes] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ColumnReader":
-        """Itself: what it remembers of word types holds in copies of the vocabulary, too."""
+        """Itself: its memory of word types holds in copies of the vocabulary, too."""
         return self
 
     @property
@@ -246,7 +246,7 @@ def _extension_key(value: Any) -> tuple[np.uint64, float]:
 
 
 def take_columns(columns: Columns, chosen: np.ndarray) -> Columns:
-    """The given sequences only, int64, in this order."""
+    """The columns of the given sequences only, int64, in this order."""
     tokens = elements(columns.starts, chosen)
     return Columns(
         taken_starts(columns.starts, chosen),

@@ -37,7 +37,7 @@ class Extractor:
 
     Attributes:
         templates: parsed.
-        classes: those of words.
+        classes: word classes.
         reader: Docs → Columns.
         program: the templates over these columns.
         split: the same templates, in groups.
@@ -75,7 +75,7 @@ class ArcExtractor:
         reader: Docs → Columns.
         program, first_pass: templates over these columns.
         templates: those of `program`, in its order.
-        classes: those of words.
+        classes: word classes.
 
     Raises:
         ValueError: a template is bad.

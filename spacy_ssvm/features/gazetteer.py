@@ -63,9 +63,9 @@ class PatternFile:
     """The patterns of spaCy's `entity_ruler` or `span_ruler`, in JSONL: {"label": …, "pattern": …} in each line.
 
     Attributes:
-        labels: those of the patterns to take; None takes all. A pattern is a text, or a list of tokens of which each
-            has a text. Other patterns, such as those with operators or regular expressions, are left out, with a
-            warning, and so are lines that are no such object.
+        labels: of the patterns to take; None takes all. A pattern is a text, or a list of tokens with a text each.
+            Other patterns, such as those with operators or regular expressions, are left out, with a warning, and so
+            are lines of another form.
 
     Called, raises:
         ValueError: the file, or each of its lines, cannot be read.

@@ -45,7 +45,7 @@ _IN_PHRASE = {SINGLE: "alone", FIRST: "first", INSIDE: "inside", LAST: "last"}
 
 class Source(NamedTuple):
     """The source of a Doc's features: attributes, the names of the C columns; keys, uint64 [C, tokens], their contents
-    for the Doc; classes, those of words."""
+    for the Doc; classes, word classes."""
 
     doc: Doc
     attributes: tuple[str, ...]

@@ -46,7 +46,7 @@ MIN_GROUP = 2
 
 
 class Groups(NamedTuple):
-    """Templates in G groups, each of which reads only the type of the token at one offset.
+    """Templates in G groups; each group reads only the type of the token at one offset.
 
     Attributes:
         offsets: int64 [G].

@@ -60,7 +60,7 @@ def _by_word(vectors: Vectors, words: Sequence[str] | None) -> tuple[np.ndarray,
 def _by_piece(vectors: Vectors, words: Sequence[str] | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Keys, rows and vectors of words in a floret table, as from `_by_word`.
 
-    A word's vector is the mean of those of its pieces.
+    A word's vector is the mean of its pieces' vectors.
     """
     if words is None:
         raise ValueError(

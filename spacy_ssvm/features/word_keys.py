@@ -19,9 +19,9 @@ from .hashing import ABSENT
 from .index import Table, look_up, table_of
 
 IS_BLANK = "is_blank"
-"""Whether a word is whitespace, whatever its Lexeme says."""
+"""Whether a word is whitespace, regardless of its Lexeme."""
 FORMS = (WORD, "lower form", "form with zeros", "lower form with zeros")
-"""The keys of a word's `forms`."""
+"""The names of a word's `forms`."""
 _LEXEME_IDS = {**LEXEME_ATTRIBUTES, WORD: ORTH}
 _PARTS = {**TEXT_PARTS, **{form: TextPart(form) for form in FORMS[1:]}}
 _DIGIT = re.compile(r"\d")
@@ -31,7 +31,7 @@ _TESTS: dict[str, Callable[[str, str], bool]] = {
     "has_upper": lambda word, lower: word != lower,
     IS_BLANK: lambda word, lower: word.isspace(),
 }
-"""Tests of words, and of what their Lexemes have for lower-cased texts."""
+"""Tests of words, and of their Lexemes' lower-cased texts."""
 
 _FACTOR = np.uint64(0xC6A4A7935BD1E995)
 _SEED = np.uint64(1)
@@ -179,7 +179,7 @@ def keys_of_words(names: tuple[str, ...], words: Sequence[str], vocab: Vocab) ->
 
     Args:
         names: of TYPE_ATTRIBUTES, of FORMS, or IS_BLANK.
-        words: not empty, as those of Docs.
+        words: not empty, as in Docs.
     """
     plan, strings = _plan(names), cast(Any, vocab.strings)
     keys = np.empty((len(names), len(words)), np.uint64)

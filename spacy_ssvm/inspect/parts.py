@@ -13,7 +13,7 @@ MISSING = "-"
 
 
 class Mistake(NamedTuple):
-    """Tokens start … end − 1 of a predicted Doc, and the two annotations of them, by name; head: that of a gold arc."""
+    """Tokens start … end − 1 of a predicted Doc, and their two annotations, by name; head: of a gold arc."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ class AnnotationParts(PartNames, Protocol):
         """The part that a user asks about; any error but a ValueError says that `item` is not of that form."""
 
     def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Known[Any]]:
-        """The gold annotation of sequences of a Doc, tokens first … end − 1 of each, as far as it is known."""
+        """The known gold annotation of sequences of a Doc, tokens first … end − 1 of each."""
 
     def mistakes(self, example: Example) -> list[Mistake]:
         """The differences of the predicted annotation from the gold one."""

@@ -1,4 +1,4 @@
-"""Which texts to annotate next: those with most of what a component is unsure of, that the ones before do not have."""
+"""Texts to annotate next: the most of what a component is unsure of, and the ones before do not have, comes first."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,11 +42,11 @@ def unsure_words(
 
 def ranked(texts: Sequence[Mapping[str, float]], lengths: Sequence[int]) -> Iterator[Suggestion]:
     """The texts, each the one that adds most to those before it: greedy maximisation of Σ_w √D_w (1 − exp(−x_w)). D_w
-    is the doubt about the word w in all texts, and x_w that in the texts chosen so far. What a text adds is divided by
-    the root of its length. Copies of texts come last, with a score of 0, and count nowhere.
+    is the doubt about the word w in all texts, and x_w the doubt in the texts chosen so far. The gain of a text is
+    divided by the root of its length. Copies of texts come last, with a score of 0, and count nowhere.
 
-    The sum is submodular (Wei, Iyer & Bilmes 2015): what a text adds never grows, so that values computed earlier bound
-    it (Minoux 1978).
+    The sum is submodular (Wei, Iyer & Bilmes 2015): a text's gain never grows, so that earlier values bound it (Minoux
+    1978).
 
     Args:
         texts: the doubt about each word.

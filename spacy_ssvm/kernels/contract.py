@@ -26,7 +26,7 @@ class CacheStatistics(NamedTuple):
 def compiler() -> ModuleType:
     """The module that makes kernels: `fast_compiler`, or `plain_compiler` if numba lacks the internals it needs.
 
-    It imports numba, which would otherwise be most of what a process does that only resolves configs.
+    It imports numba, which would take most of the time of a process that only resolves configs.
     """
     import numba
 

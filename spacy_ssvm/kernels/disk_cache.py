@@ -44,7 +44,7 @@ def cache_folders() -> tuple[Path, ...]:
 
 
 class DiskCache(NullCache):
-    """The disk cache of one kernel, which replaces numba's own: that one is unsafe here and slow to start.
+    """The disk cache of one kernel, in place of numba's own, which is unsafe here and slow to start.
 
     numba's cache regards machine code as current although a callee in another module has changed, does not read from
     folders that are not writable, and may confuse the files of processes that start at the same time. Here each file
@@ -139,9 +139,9 @@ def _name_memory_management() -> None:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads a compiled kernel without importing what it was compiled from.
+    """Reads a compiled kernel without importing its source modules.
 
-    A kernel that calls `max` of an array refers to numba's module of these functions, whose import is that of SciPy.
+    A kernel that calls `max` of an array refers to numba's module of these functions, which imports SciPy.
     """
 
     def find_class(self, module: str, name: str) -> Any:

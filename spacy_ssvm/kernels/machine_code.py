@@ -1,4 +1,4 @@
-"""Machine code that a wheel brings: kernels compiled where the wheel was built, for levels of processors.
+"""Machine code in a wheel: kernels compiled where the wheel was built, for levels of processors.
 
 The folder holds a file that states what the code was built for, and a folder of kernels for each level. A wheel without
 machine code lacks it. `.ci/platform_wheel.py` fills it.

@@ -1,8 +1,8 @@
 """Large NumPy arrays in files instead of private memory, by a policy of allocation of our own (NEP 49).
 
 Pages of a shared mapping of a file do not count for RLIMIT_DATA, and where memory is short, the system writes them to
-the file and drops them. A file loses its name as soon as it is made, so that nothing is left of it when its process
-ends, or is killed.
+the file and drops them. A file loses its name as soon as it is made, so that it vanishes when its process ends, or is
+killed.
 
 A header precedes each array: two numbers, int64: the array's bytes, and the bytes that its file has room for, 0 for
 an array without a file. Functions that NumPy calls get and return addresses, int64; 0 stands for no array.
@@ -31,7 +31,7 @@ HEADER, MAPPED_HEADER = 16, 64
 """Bytes of the header, of arrays without and with a file: arrays stay aligned, to 16 and 64 bytes."""
 
 READ_WRITE, SHARED, MAY_MOVE, FAILED = 3, 1, 1, -1
-"""PROT_READ | PROT_WRITE, MAP_SHARED, MREMAP_MAYMOVE and MAP_FAILED, as they are on Linux."""
+"""PROT_READ | PROT_WRITE, MAP_SHARED, MREMAP_MAYMOVE and MAP_FAILED on Linux."""
 
 SET_HANDLER = 304
 """The place of PyDataMem_SetHandler in the table of NumPy's C API, since NumPy 1.22."""

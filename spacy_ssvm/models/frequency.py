@@ -7,7 +7,7 @@ NEW_LABEL_COST = 0.75
 doubt, an old label costs less."""
 
 AT_ONCE = 1 << 20
-"""Rows whose logarithms, of eight bytes each, are in memory at a time."""
+"""The number of rows whose logarithms, of eight bytes each, are in memory at a time."""
 
 
 def exponents(counts: np.ndarray, earlier: np.ndarray | None) -> np.ndarray:

@@ -99,10 +99,10 @@ class Levels(NamedTuple):
 
 
 class Growing(Generic[S]):
-    """Examples that are added in chunks; what is changed in the arrays of `joined` stays.
+    """Examples that are added in chunks; changes in the arrays of `joined` persist.
 
     Args:
-        levels: of their fields.
+        levels: of the examples' fields.
         extent: finds the extent of a chunk.
         empty: no examples; None if there are always some.
         docs: where the examples of each Doc are, so far none.

@@ -61,7 +61,7 @@ class Arcs(ArcNames):
 
 @dataclass(frozen=True)
 class ParserSpace:
-    """The output space of a parser's trees, a `models.tree.space.TreeSpace`. Its settings are those of the codec."""
+    """The output space of a parser's trees, a `models.tree.space.TreeSpace`, with the codec's settings."""
 
     structure: ClassVar[str] = "ssvm_tree"
     architecture: ClassVar[str] = "spacy-ssvm.Tree.v1"

@@ -25,7 +25,7 @@ from .complaints import Warnings, unset_annotation
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 SUGGESTED_TOGETHER = 128
-"""The number of Docs of which `suggest` reads the features at a time."""
+"""The number of Docs whose features `suggest` reads at a time."""
 SMALLEST_DOUBTFUL_PROBABILITY = 1e-4
 """`suggest` neglects parts with smaller probabilities: their entropy is below 0.0015 bits."""
 
@@ -174,7 +174,7 @@ class Asking:
         return self._read(docs, self._scoring().scored)
 
     def _read(self, docs: Sequence[Doc], read: Callable[[Sequence[Doc]], Answer]) -> tuple[Sequence[Doc], Answer]:
-        """The Docs of the words of Docs, and what a predictor reads of them."""
+        """The Docs of the words of Docs, and a predictor's answers about them."""
         self._check_annotation(docs)
         try:
             with self._naming(docs):
@@ -252,10 +252,10 @@ class AskedComponent(Protocol):
 
 
 def of_docs(ask: Callable[Concatenate[Any, Sequence[Doc], P], Iterable[Answer]]) -> MethodOfDocs[P, Answer]:
-    """A method that takes a Doc, or an iterable of Docs, and answers about it, or gives the list of answers about them.
+    """A method that takes a Doc, or an iterable of Docs, and returns the answer about it, or the list of answers.
 
     Args:
-        ask: the method for a sequence of Docs, without what the component itself has set there.
+        ask: the method for a sequence of Docs without the component's own annotation.
     """
 
     @wraps(ask)

@@ -25,12 +25,12 @@ Warn = Callable[[str], None]
 
 
 class Gaps(NamedTuple):
-    """Counts of what is missing, contradictory or not learnt in gold annotation, summed up over the parts of a corpus.
+    """Counts of missing, contradictory or unlearnt gold annotation, summed up over the parts of a corpus.
 
     Attributes:
-        counts: of tokens, examples and others, by names of the codec's; "unknown" is what is not annotated.
-        labels: how often the component's occur.
-        named: the names of the examples in which something is wrong or unknown, by the same names.
+        counts: of tokens, examples and others, by the codec's names for them; "unknown" counts unannotated ones.
+        labels: how often each of the component's labels occurs.
+        named: the names of the examples with such a gap, by the same names.
     """
 
     counts: Counter[str]
@@ -45,7 +45,7 @@ class Gaps(NamedTuple):
             self.named.setdefault(name, []).extend(examples)
 
     def wrong(self) -> "Gaps":
-        """Gaps that are wrong, without what is only missing."""
+        """The gaps without merely missing annotation."""
         named = {name: examples for name, examples in self.named.items() if name != "unknown"}
         return Gaps(Counter({name: self.counts[name] for name in named}), Counter(), named)
 
@@ -106,8 +106,8 @@ class SavedCodec(NamedTuple):
     """Contents of a codec for a file, besides labels.
 
     Attributes:
-        settings: those that the weights depend on, which loading takes from the file, not from the config.
-        notes: what it knows of examples, as texts by name.
+        settings: the ones that the weights depend on; loading takes them from the file, not from the config.
+        notes: its knowledge from examples, as texts by name.
     """
 
     settings: Mapping[str, Any]

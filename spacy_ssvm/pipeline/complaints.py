@@ -16,11 +16,11 @@ from ..wording import counted, quoted
 from ..words import token_of
 
 MAX_SAID = 1000
-"""The max number of complaints that are remembered, so as not to repeat them: those about examples name their texts."""
+"""The max number of complaints that are remembered, so as not to repeat them; many quote texts."""
 
 
 class Warnings:
-    """Warnings in the name of a component, which remembers those that are to be said once.
+    """Warnings in the name of a component, which remembers the ones to be issued once.
 
     Args:
         name: of the component.
@@ -82,7 +82,7 @@ def projections(
 
     Args:
         numbers: of the examples in the data set.
-        names: returns those of the examples with some of these numbers.
+        names: returns the names of the examples with these numbers.
         docs: where these examples are in the data set.
         changed: the data set's examples, int64, whose gold was replaced.
         parts: of the annotation.
@@ -149,7 +149,7 @@ def new_labels(labels: Sequence[str]) -> str:
 
 
 def kept_by_workers(settings: Settings) -> str | None:
-    """Warning about settings to save what a component does not get from the workers that train it."""
+    """Warning about settings to save data that workers do not send to the component they train."""
     lost = ["no state of the solver"] * settings.save_solver_state + [
         "no names of features"
     ] * settings.save_feature_names

@@ -55,9 +55,9 @@ class SsvmPipe(TrainablePipe):
         vocab: the shared vocabulary.
         model: a thinc Model from one of our architectures.
         name: of the component in its pipeline.
-        codec: reads gold annotation and writes predictions; its labels are those to begin with.
+        codec: reads gold annotation and writes predictions; it has the initial labels.
         solver: the parameters of the solver.
-        settings: threads, and what is saved.
+        settings: n_threads, and what is saved.
         scorer: spaCy's scoring function.
 
     Raises:
@@ -392,8 +392,8 @@ class SsvmPipe(TrainablePipe):
         self._learning.retune(solver, anew)
 
     def count_weights(self) -> tuple[int, int]:
-        """The number of non-zero weights, and of all weights: those of features with a non-zero weight or, if features
-        are hashed, of the whole table. Both are 0 before anything is learnt.
+        """The number of non-zero weights, and of all weights: of features with a non-zero weight or, if features are
+        hashed, of the whole table. Both are 0 before anything is learnt.
         """
         return self.trained.count()
 
@@ -628,7 +628,7 @@ class SsvmPipe(TrainablePipe):
         return copied
 
     def copy_into(self, other: "SsvmPipe") -> None:
-        """Make another component of this kind and vocabulary go on as this one would; this one stays as it is."""
+        """Give another component of this kind and vocabulary this one's state; this one does not change."""
         memo = {id(self): other, id(self.vocab): self.vocab}
         other.__setstate__(deepcopy((self._learning, _fields(self)), memo))
 
@@ -686,12 +686,12 @@ class SsvmPipe(TrainablePipe):
         return given
 
     def _is_first(self, nlp: Language) -> bool:
-        """Whether it is the first of our components in the pipeline, for what is to be said once."""
+        """Whether it is the first of our components in the pipeline, for messages that are issued once."""
         return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
 
 
 def _fields(pipe: SsvmPipe) -> dict[str, Any]:
-    """The attributes that a component has besides what it has learnt and written."""
+    """The attributes of a component besides its trained state and its own annotation."""
     return {"scorer": pipe.scorer, **{key: value for key, value in vars(pipe).items() if not key.startswith("_")}}
 
 

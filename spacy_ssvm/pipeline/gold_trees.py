@@ -16,16 +16,16 @@ from ..structures.tree.scored import KnownTree
 from .long_sentences import parts
 
 ROOT = "ROOT"
-"""The label of a root in spaCy, whatever the treebank calls it."""
+"""The label of all roots in spaCy."""
 UNNAMED = "dep"
 """spaCy's label of an unclassified dependency."""
 
 FLAWS = ("headless", "circular", "crossing", "cut", "second", "named", "unnamed")
 """Flaws of gold trees, as keys of `TreeGold.flaws`.
 
-Left out are tokens with a relation and no head; sentences whose heads contain a cycle, of which the first token
-counts; heads in another sentence, or on the other side of a cut in a long one. Then second roots of sentences that may
-have one; roots that have another relation than ROOT; and tokens with a head that have this relation.
+Left out are tokens with a relation and no head; sentences whose heads contain a cycle, counted at the first token;
+heads in another sentence, or across a cut in a long one. Further flaws: second roots of sentences that may have one;
+roots with another relation than ROOT; and tokens with a head that have this relation.
 """
 
 

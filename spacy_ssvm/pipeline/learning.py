@@ -33,12 +33,12 @@ MAX_KEPT = 1 << 15
 
 
 class Learning:
-    """The learning of one component; `trained` is what it has learnt so far.
+    """The learning of one component; `trained` is its state.
 
     Args:
         trained: the state to begin with.
         warn: issues the component's warnings.
-        without_own: returns Docs' words without what the component has set: copies of them, where it has set any.
+        without_own: returns Docs' words without the component's own annotation; copies of them, where there is any.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Learning:
         """Learn the predictions that the component made at `nlp.resume_training`, for these Docs.
 
         Args:
-            docs: copies of the examples' predicted Docs, without what the component has set there.
+            docs: copies of the examples' predicted Docs, without the component's own annotation.
         """
         if self.tutor is None:
             return
@@ -260,11 +260,11 @@ class Learning:
         return training.learn()
 
     def _check_corrected(self, examples: Sequence[Example], found: Doc | None = None) -> None:
-        """Warn where an update of these examples has not made them right: always if it was one, else once.
+        """Warn where an update has not corrected these examples: always if it was one, else once.
 
         Args:
-            examples: those that were corrected.
-            found: the words of the only example as the component finds them, by default those of the predicted Doc.
+            examples: those of the update.
+            found: the words of the only example as the component finds them, by default the predicted Doc's.
         """
         training, codec = self.trained.training, self.trained.codec
         if not examples or not isinstance(training, Training):
@@ -298,7 +298,7 @@ class Learning:
             self.warn(complaints.uncorrected_tokens(doc, mistakes, reason))
 
     def _limits_of_prediction(self, doc: Doc, reference: Doc) -> str | None:
-        """A reason that may keep the component from predicting for a Doc what a reference has taught it."""
+        """A reason that may keep the component from predicting a reference's annotation for a Doc."""
         codec = self.trained.codec
         if codec.patterns:
             return "patterns limit what is predicted"

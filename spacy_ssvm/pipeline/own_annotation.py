@@ -1,4 +1,4 @@
-"""A record of what a component has written to Docs, so that its own annotation does not constrain its answers."""
+"""A record of a component's annotation of Docs, so that its own annotation does not constrain its answers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
@@ -18,9 +18,9 @@ class Prediction(NamedTuple):
     """A prediction that was written to a Doc.
 
     Attributes:
-        n_words: their number then.
-        given: what the component found there.
-        prediction: what it wrote.
+        n_words: of the Doc, at that time.
+        given: the annotation found there.
+        prediction: as written.
     """
 
     n_words: int
@@ -31,10 +31,10 @@ class Prediction(NamedTuple):
 class OwnAnnotation:
     """The annotation that one component has written to the Docs that are still in use.
 
-    Docs are recognised as objects, and read and written as those of their words, `words.words_of`. Docs from a file,
-    from another process or from `Doc.copy` are unknown. If all words of an unknown Doc are annotated, what the
-    component would write if it found nothing there counts as its own. If only some are, the component has not processed
-    the Doc, and all of its annotation counts as given.
+    Docs are recognised by identity, and read and written as Docs of words, `words.words_of`. Docs from a file, from
+    another process or from `Doc.copy` are unknown. If all words of an unknown Doc are annotated, annotation that the
+    component would write to the bare Doc counts as its own. If only some are, the component has not processed the Doc,
+    and all of its annotation counts as given.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class OwnAnnotation:
         return [given_annotation(codec, doc) for doc in self.without_remembered(codec, docs, words)]
 
     def without_remembered(self, codec: Codec, docs: Sequence[Doc], words: Sequence[Doc]) -> list[Doc]:
-        """The words, copied without what the component has written where these very Docs were written to."""
+        """The words; where the component has written to these very Docs, copies without that."""
         return self._without(codec, words, self._remembered(docs, words))
 
     def remember(
@@ -79,7 +79,7 @@ class OwnAnnotation:
         return {number: writing for number, writing in found if writing and writing.n_words == len(words[number])}
 
     def _without(self, codec: Codec, docs: Sequence[Doc], writings: Mapping[int, Prediction]) -> list[Doc]:
-        """The Docs, each with a writing without what was written."""
+        """The Docs; those with a writing without its annotation."""
         left, numbers, attributes = list(docs), list(writings), codec.attributes
         for number, after in zip(numbers, _written(codec, docs, numbers, writings.values())):
             doc, given = docs[number], writings[number].given

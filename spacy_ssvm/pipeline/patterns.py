@@ -84,8 +84,7 @@ class Patterns:
             free: bool [T], tokens that are not given a label already; others are passed over.
 
         Raises:
-            ValueError: rules have labels that are unknown, leave a token none, or read what a Doc is not annotated
-                with.
+            ValueError: rules have unknown labels, leave a token none, or read annotation that a Doc lacks.
         """
         rows, places, rules, first = self._rows(tuple(labels)), [], [], 0
         for doc in docs:

@@ -39,10 +39,10 @@ from .training_record import NO_RECORD, TrainingRecord
 
 @dataclass(frozen=True, eq=False)
 class TrainedState:
-    """All that a component has learnt and predicts with; whatever changes makes another one.
+    """All that a component has learnt and predicts with. A value: each change makes another one.
 
     Attributes:
-        model: holds the weights that were saved or loaded; those of `training` are newer, where there is one.
+        model: has the saved or loaded weights; `training`, if there is one, has newer ones.
         codec, settings, solver: of the component.
         structured: templates, output space and labels.
         record: facts of the training.
@@ -53,8 +53,8 @@ class TrainedState:
             the settings say otherwise.
         awaits_update: whether no `update` has come yet.
         start: the arrays of the model from which training has started, if it was loaded.
-        weights: those in the model, if they have been read from there.
-        new_labels: those that the weights did not know when they were loaded.
+        weights: the model's, if they have been read.
+        new_labels: labels that the loaded weights lack.
     """
 
     model: Model
@@ -243,7 +243,7 @@ class TrainedState:
         return changed
 
     def with_annotation_of(self, docs: Sequence[Doc]) -> "TrainedState":
-        """The state with a record that names the annotation of these Docs, too, among what the features learn from."""
+        """The state with a record in which these Docs' annotation, too, is among the features' inputs."""
         known = self.record.reads
         reads = tuple(
             name
@@ -289,7 +289,7 @@ class TrainedState:
 
     @property
     def corrects(self) -> bool:
-        """Whether an update corrects what is predicted."""
+        """Whether an update corrects predictions."""
         if self.training is not None:
             return self.training.parameters.corrects
         is_loaded = self.saved_state is None and not self.has_begun and store.has_weights(self.model)
@@ -309,7 +309,7 @@ class TrainedState:
         return weights.size()
 
     def store(self, packing: Packing = EXACT) -> None:
-        """Put the weights into the model; weights that were pruned or rounded before stay as they are.
+        """Store the weights in the model; weights that were pruned or rounded before do not change.
 
         Raises:
             ValueError: a weight is not finite, or too large to be loaded.
@@ -317,7 +317,7 @@ class TrainedState:
         store.restore(self.model, store.snapshot(self.stored(packing)))
 
     def stored(self, packing: Packing = EXACT) -> Model:
-        """A thinc Model of its own with the weights; weights that were pruned or rounded before stay as they are.
+        """A new thinc Model with the weights; weights that were pruned or rounded before do not change.
 
         Raises:
             ValueError: a weight is not finite, or too large to be loaded.
@@ -398,7 +398,7 @@ class TrainedState:
             raise ValueError(f"[{self.codec.name}] cannot be saved: {error}") from None
 
     def _present(self) -> Any:
-        """The weights as they are learnt."""
+        """The current weights: of training, or else of the model."""
         if "_predicting" in vars(self) and self._is_as_saved():
             return self._predicting[0]
         if self.training is not None:

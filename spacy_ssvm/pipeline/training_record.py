@@ -1,4 +1,4 @@
-"""The record of a component's training, and the file "cfg", which holds it beside labels and the codec's settings."""
+"""The record of a component's training, and the file "cfg", which has it, labels and the codec's settings."""
 
 import hashlib
 import math

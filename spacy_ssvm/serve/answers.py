@@ -19,10 +19,10 @@ class Shown:
     """An item of annotation: characters start … end − 1, their label and, for an arc, where its head starts.
 
     Attributes:
-        head: of a root its own start; null for what is no arc.
+        head: a root's own start for a root; null if the item is no arc.
         score: a probability or a margin; null where there is none, or nothing else is possible.
         confidence: from 0 to 1: the probability or, up to 1, the margin.
-        is_taught: whether it is among what the text was taught.
+        is_taught: whether it was taught.
     """
 
     start: int
@@ -88,7 +88,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Ranked:
-    """One of the best analyses: how far its score is behind that of the best one, and its items."""
+    """One of the best analyses: how far its score is below the best one's, and its items."""
 
     behind: float
     items: list[Shown]
@@ -125,7 +125,7 @@ class Undone:
 
 @dataclass(frozen=True)
 class Change:
-    """A difference of a text's predictions: what is gone, and what is new, in words."""
+    """A difference of a text's predictions: items that are gone, and new ones, in words."""
 
     document: str
     number: int
@@ -167,8 +167,8 @@ class Component:
     """A component that is shown and taught; accuracy: of its predictions for accepted texts before they were corrected.
 
     Attributes:
-        labels: those to choose from.
-        n_accepted, n_right: texts that were accepted, and those of them that needed no correction.
+        labels: to choose from.
+        n_accepted, n_right: accepted texts, and the ones among them that needed no correction.
         accuracy: 2 · right / (predicted + gold), over items: F1; null before a text is accepted.
         recent: the same over the last 20 accepted texts.
     """

@@ -93,13 +93,13 @@ class HowMany(OfText):
 
 
 class Named(Body):
-    """A correction with a name: what is sent twice is done once."""
+    """A correction with a name: one that is sent twice is done once."""
 
     id: str = Field(pattern="^[A-Za-z0-9_-]{8,64}$", description="a name that no other correction has")
 
 
 class TaughtItem(Named, Question):
-    """An item that is right. An empty label says that there is no entity. What cuts tokens stands for whole ones."""
+    """An item that is right. An empty label: there is no entity. A span that cuts tokens is extended to whole ones."""
 
 
 class Acceptance(Named, OfText):
@@ -156,7 +156,7 @@ def described(title: str) -> FastAPI:
 
 
 def _flaws(error: RequestValidationError) -> str:
-    """The flaws of a request; what it contains itself need not be text."""
+    """The flaws of a request, without its own contents, which need not be text."""
     flaws = [f"{'.'.join(map(str, flaw['loc']))}: {flaw['msg']}" for flaw in error.errors()]
     return "; ".join(flaws).encode("utf8", "replace").decode()
 
@@ -218,7 +218,7 @@ def create_app(session: Session) -> FastAPI:
 
     @app.post("/api/undo", operation_id="undo")
     def undo(body: Named) -> answers.Undone:
-        """Take back the last correction; predictions are those of before."""
+        """Take back the last correction, and restore predictions."""
         with alone() as session:
             return session.undo(body.id)
 
@@ -239,7 +239,7 @@ def create_app(session: Session) -> FastAPI:
 
     @app.post("/api/export", operation_id="export")
     def export(_: Nothing) -> answers.Written:
-        """Write what was taught to files of .spacy and .conllu."""
+        """Write taught annotation to .spacy and .conllu files."""
         with alone() as session:
             return session.export()
 

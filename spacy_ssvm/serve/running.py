@@ -61,7 +61,7 @@ def guarded(app: Asgi, token: str, port: int, others: Collection[str] = (), *, i
 
 
 def run(app: Asgi, listening: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C; further ones do not interrupt what the caller does next."""
+    """Serve until SIGTERM or Ctrl-C; further ones do not interrupt the caller's next steps."""
     config = uvicorn.Config(
         app,
         http=Impatient,

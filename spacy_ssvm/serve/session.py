@@ -29,18 +29,18 @@ MAX_LABELS = 2_000
 MAX_REASONS = 10
 MAX_BEST = 10
 RECENT = 20
-"""Accepted texts whose accuracy is that of now."""
+"""The number of last accepted texts that the recent accuracy covers."""
 LISTED = 80
-"""Characters of a text in a list."""
+"""The max number of characters of a text in a list."""
 
 
 class Session:
-    """A pipeline, texts, and what they have taught it. Not for several threads at once.
+    """A pipeline, texts, and the annotation taught by them. Not for several threads at once.
 
     Args:
         nlp: a loaded pipeline. It is changed.
         folder: the only folder that is written to; the caller has locked it.
-        texts: to walk through; those that are too long, or empty, are left out.
+        texts: to walk through; empty, too long or too many ones are left out.
 
     Raises:
         ValueError: the pipeline has no component of ours, or the folder has the journal of another pipeline.
@@ -106,7 +106,7 @@ class Session:
         return self._lessons.add(text)
 
     def analyse(self, document: str) -> answers.Analysis:
-        """A text, and its annotation by the pipeline as it is now."""
+        """A text, and its annotation by the current pipeline."""
         doc = self._lessons.processed(document)
         words, sentence = [], -1
         for token in doc:
@@ -172,7 +172,7 @@ class Session:
         return found
 
     def accept(self, key: str, document: str, component: str) -> answers.Learnt:
-        """Learn that the annotation of a text by this component, with what it was taught, is right as a whole."""
+        """Learn that a component's annotation of a text, with the taught one, is right as a whole."""
         if isinstance(done := self._lessons.done.get(key), answers.Learnt):
             return done
         view, doc = self._lessons.view(component), self._lessons.processed(document)
@@ -182,7 +182,7 @@ class Session:
         return self._lessons.learn(key, Subject(document, component), Taught(items, True))
 
     def annotate(self, key: str, text: str, component: str, spans: Sequence[tuple[int, int, str]]) -> answers.Learnt:
-        """Learn that a text has these items, by characters, and no others.
+        """Learn that a text has these items, (start, end, label) in characters, and no others.
 
         Raises:
             ValueError: a span cuts a token.
@@ -202,7 +202,7 @@ class Session:
         return self._lessons.learn(key, Subject(document, component), Taught(items, True))
 
     def undo(self, key: str) -> answers.Undone:
-        """Take back the last correction: weights and predictions are those of before.
+        """Take back the last correction, and restore weights and predictions.
 
         Raises:
             ValueError: there is none.
@@ -238,7 +238,7 @@ class Session:
         return answers.Changes(changes, len(documents), round(1e3 * (time.perf_counter() - begun), 1))
 
     def suggest(self, component: str, after: str | None = None) -> answers.Suggested:
-        """The text that the component would learn most from, of those that it was not taught.
+        """The untaught text that the component would learn most from.
 
         Args:
             after: a text not to suggest.
@@ -271,7 +271,7 @@ class Session:
     # Files
 
     def export(self) -> answers.Written:
-        """Write what was taught to .spacy, with all else open, and to .conllu, with all else predicted."""
+        """Write taught annotation to .spacy, where the rest is missing, and .conllu, where it is predicted."""
         contents = exported(self._lessons)
         replace_files(self.folder, contents)
         return answers.Written([str(self.folder / name) for name in contents], len(self._lessons.taught_texts))
@@ -399,7 +399,7 @@ def _answer(finding: Finding, words: Sequence[str]) -> answers.Answer:
 
 
 def _agreement(predicted: Sequence[Item], gold: Sequence[Item]) -> tuple[int, int]:
-    """The number of items in both, and of both in all; what is no entity does not count."""
+    """The number of common items, and of the items of both in total, without non-entities."""
     wanted = {item for item in gold if item.label}
     return len(wanted & set(predicted)), len(wanted) + len(predicted)
 

@@ -36,7 +36,7 @@ class Item(NamedTuple):
 
 
 class Taught(NamedTuple):
-    """The annotation of one kind that a text has been given; is_whole: what is not among the items is not there."""
+    """The annotation of one kind that a text has been given; is_whole: whether these are all of its items."""
 
     items: tuple[Item, ...] = ()
     is_whole: bool = False
@@ -100,12 +100,12 @@ class View:
         return item._replace(head=None)
 
     def added(self, doc: Doc, taught: Sequence[Item], item: Item) -> tuple[Item, ...]:
-        """The items with another one, without those that cannot stand beside it."""
+        """The items with another one, without conflicting ones."""
         left = [other for other in taught if other.end <= item.start or item.end <= other.start]
         return tuple(sorted([*left, item]))
 
     def write(self, doc: Doc, taught: Taught, processed: Doc) -> None:
-        """Write gold annotation to a Doc; what is not taught stays open. processed: the Doc as predicted."""
+        """Write gold annotation to a Doc; the rest is missing. processed: the Doc as predicted."""
         for item in taught.items:
             self._set(doc, item)
 

@@ -12,10 +12,10 @@ from .state import Field
 
 
 class Average:
-    """The mean of w over all visits so far, of which `averaged_axpy` keeps account.
+    """The mean of w over all visits so far, updated by `averaged_axpy`.
 
     Args:
-        problem: whose d weights these are.
+        problem: has the d weights.
     """
 
     STATE = (Field("weighted_steps", of="average"), Field("visits", of="average"))

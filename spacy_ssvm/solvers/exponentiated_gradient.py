@@ -75,7 +75,7 @@ def check_distributions(distributions: Distributions, sizes: Sizes) -> None:
     """Check distributions that were read from a file, so that each example's cliques are where they say.
 
     Raises:
-        ValueError: they are not those of n examples.
+        ValueError: they do not fit n examples.
     """
     starts, scores, surplus, values, rates = distributions
     n, lengths = sizes["n"], np.diff(starts)
@@ -163,7 +163,7 @@ class ExponentiatedGradientLearner(Learner):
     def _fit(self, examples: np.ndarray) -> None:
         """Make room for the cliques of these examples where they are more or fewer than before.
 
-        Those of an example that has moved are the same, except in a damaged state.
+        An example that has moved has the same ones, except in a damaged state.
         """
         before, sizes = self.distributions, self._sizes()
         old = np.diff(before.starts)
@@ -206,7 +206,7 @@ MIN_RATE = 1e-3
 """The smallest rate that an example tries first at its next visit."""
 
 TRIES = 12
-"""Steps of a visit, at most, until one does not lower the dual objective; after that the example stays as it is."""
+"""The max number of steps tried in a visit until one does not lower the dual objective; if all do, none is taken."""
 
 ROUNDING = 1e-6
 """A step may lower the dual objective by this fraction of the size of its terms: surpluses are float32."""

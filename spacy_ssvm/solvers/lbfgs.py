@@ -108,8 +108,7 @@ class Curvature:
         self.changes: list[np.ndarray] = []
         """The changes y_k, float64 [d] each."""
         self._known = np.zeros((0, 0))
-        """The products with each other of s_1, y_1, s_2, y_2, …, float64, as far as they are known; not part of the
-        state."""
+        """The products with each other of s_1, y_1, s_2, y_2, …, float64, if computed; not part of the state."""
 
     def add(self, step: np.ndarray, change: np.ndarray, n_threads: int) -> None:
         """Keep a pair if ∇P has risen along it, and as many pairs before it as there is room for."""
@@ -233,12 +232,12 @@ class LbfgsLearner(Learner):
         return reached
 
     def _start_over(self) -> None:
-        """Without curvature and dual point: those of another objective."""
+        """Drop curvature and dual point, which belong to another objective."""
         self.curvature = Curvature()
         self.s, self.linear = np.zeros(self.problem.dimension), 0.0
 
     def progress(self) -> Progress:
-        """During an epoch, the primal objective is that of its initial w, summed over the visits so far."""
+        """Figures; during an epoch, the primal objective is at its initial w, summed over the visits so far."""
         if self._final is not None:
             return Progress(self.loss, self._final.primal, self._final.dual, None)
         if self.has_forgotten:
@@ -263,7 +262,7 @@ class LbfgsLearner(Learner):
         return True
 
     def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
-        """w stays as it is; the curvature is that of the sum over all examples.
+        """Keep w, and drop the curvature if the sum over all examples changes.
 
         If dropped examples are not subtracted, w₀ is from now on the current w, in ½‖w − w₀‖² as in equation 11 of
         Martins et al.

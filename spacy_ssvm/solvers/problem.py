@@ -57,7 +57,7 @@ class Cliques(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Relative learning rates of weights in corrections, in (0, 1]; 1 for those that come after.
+    """Relative learning rates of weights in corrections, in (0, 1]; 1 for all later weights.
 
     Attributes:
         single: float32 [S], of the first S weights.
@@ -73,12 +73,11 @@ class Corrections(NamedTuple):
     """The facts of a problem that corrections of a loaded component need.
 
     rates: learning rates of the weights; None where all are 1.
-    initial: (first) → float [d − first], what the weights from number `first` on were before any correction; None where
-        that is 0.
-    have_new_labels: bool [n], the examples of which gold has a label that is new; None where there are none.
-    margin: by what part of their loss other structures must be behind for an example to be right; above 0 where the
-        weights are rounded to predict with.
-    goal: by what part of their loss other structures are behind after a step.
+    initial: (first) → float [d − first], the weights from number `first` on before any correction; None if these are 0.
+    have_new_labels: bool [n], the examples with a new label in gold; None if there are none.
+    margin: the fraction of their loss by which other structures must score lower for an example to be right; above 0 if
+        the weights are rounded for prediction.
+    goal: the fraction of their loss by which other structures score lower after a step.
     """
 
     rates: Rates | None = None
@@ -93,7 +92,7 @@ EQUAL_RATES = Corrections()
 
 
 class Extent(NamedTuple):
-    """Bounds for n examples: how much oracles write at most, and what a mistake costs at least.
+    """Bounds for n examples: the max size of the oracles' output, and the min cost of a mistake.
 
     Attributes:
         plane_entries: int64 [n], as in `Problem`.
@@ -124,11 +123,11 @@ class Passes(ABC):
 
     @abstractmethod
     def losses(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """Σ_i L_{β,γ} and −Σ_i ∇L_{β,γ}, float64 [d], as `gradients.sum_losses`; β and γ are those of the solver."""
+        """Σ_i L_{β,γ} and −Σ_i ∇L_{β,γ}, float64 [d], as `gradients.sum_losses`; with the solver's β and γ."""
 
     @abstractmethod
     def planes(self, weights: np.ndarray) -> tuple[float, float, np.ndarray]:
-        """Σ Δ_i and Σ ξ_i of the planes that the max-oracles find, as far as they are violated, and Σ ΔΦ_i."""
+        """Σ Δ_i, Σ ξ_i and Σ ΔΦ_i over the violated planes that the max-oracles find."""
 
     @abstractmethod
     def slacks(self, weights: np.ndarray) -> tuple[float, float]:

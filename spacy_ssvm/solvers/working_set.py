@@ -33,10 +33,10 @@ CODES_OF_ENTRY, CODES_OF_PLANE = 4, 1 << 31 >> 2 * GAP_BITS
 """Upper bounds of the number of codes: an entry may need a SKIP and a value; only gaps of 2^28 need further ones."""
 
 SPARE_PLANES, SPARE_CODES = 1024, 65536
-"""Capacity added to what a caller asks for."""
+"""Capacity added to the requested one."""
 
 GROWTH = 16
-"""Arrays that grow get room for this part of what is stored in addition: they grow in place where the system can."""
+"""Growing arrays get 1/GROWTH of their size as extra room; they grow in place where the system can."""
 
 
 class WorkingSet(NamedTuple):
@@ -47,8 +47,8 @@ class WorkingSet(NamedTuple):
     alpha: float64 [P], dual variables. loss: float64 [P], Δ. norm: float64 [P], ‖ΔΦ‖².
     begin: int64 [P], size: int64 [P]: position and number of a plane's codes.
     codes: uint16 [E], ΔΦ of all planes, indices ascending within a plane.
-    counts: int64 [4]: at N_PLANES the number of stored planes, at N_DROPPED the number of those that are in no list; at
-        N_CODES and N_DROPPED_CODES the numbers of their codes.
+    counts: int64 [4]: at N_PLANES the number of stored planes, at N_DROPPED the number of planes in no list; at N_CODES
+        and N_DROPPED_CODES the numbers of their codes.
     """
 
     head: np.ndarray
@@ -265,7 +265,7 @@ def _value(codes, at):
 
 @kernel
 def _next_entry(codes, at, end, index):
-    """Read the entry at position `at` of the codes of a plane that ends at `end`; index: that of the entry before.
+    """Read the entry at position `at` of the codes of a plane that ends at `end`; index: of the entry before.
 
     Returns whether there is one, the position of the next entry, the index, and the value, float32.
     """

@@ -35,7 +35,7 @@ K_contra = TypeVar("K_contra", contravariant=True)
 
 
 class Known(Protocol[P_contra]):
-    """A gold structure of which parts may be unknown.
+    """A gold structure, parts of which may be unknown.
 
     Attributes:
         is_annotated: whether any part is known.

@@ -31,10 +31,10 @@ class ReadExamples:
     """Examples of a corpus or batch, by their numbers there, whose gold annotation has been read.
 
     Attributes:
-        examples: all of them; where gold annotation was read, those of their words.
-        annotation: what features and constraints read from their predicted Docs and other components can change, as
-            bytes, of those that could be read.
-        gold: the gold annotation, None for a known example; of those that could be read, or of fewer.
+        examples: all of them; examples of words, `words.words_of`, where gold annotation was read.
+        annotation: of the readable ones, as bytes, the annotation of predicted Docs that features and constraints read
+            and other components can change.
+        gold: of readable ones, or fewer of them, the gold annotation; None for a known example.
     """
 
     examples: Mapping[int, Example]
@@ -95,7 +95,7 @@ class EncodedExamples:
 
 
 def in_parts(examples: Iterable[Example]) -> Iterator[dict[int, Example]]:
-    """Examples as they are read: those that have tokens, BATCH at a time, by their places among all."""
+    """The examples that have tokens, as they are read, BATCH at a time, by their places among all."""
     n_before = 0
     items = iter(examples)
     while part := list(islice(items, BATCH)):
@@ -104,7 +104,7 @@ def in_parts(examples: Iterable[Example]) -> Iterator[dict[int, Example]]:
 
 
 def numbered(examples: Sequence[Example], first: int = 0) -> dict[int, Example]:
-    """The examples that have tokens, by their places; first: that of the first one."""
+    """The examples that have tokens, by their places; first: the place of the first one."""
     return {number: example for number, example in enumerate(examples, first) if len(example.predicted)}
 
 
@@ -115,7 +115,7 @@ def read_examples(
     unreadable: Unreadable,
     is_known: Callable[[Doc, bytes], bool] = lambda reference, read: False,
 ) -> ReadExamples:
-    """Read the gold annotation of examples. Those where that fails are noted as unreadable.
+    """Read the gold annotation of examples; unreadable ones are noted as such.
 
     Args:
         is_known: whether an example, by its reference Doc and what is read from its predicted Doc, is known.
@@ -178,7 +178,7 @@ def _encoded(
 
 
 def is_placeholder(examples: Sequence[Example]) -> bool:
-    """Whether this is what spaCy passes on if `nlp.initialize` gets no examples: one of the bare words x, y and z."""
+    """Whether this is spaCy's placeholder if `nlp.initialize` gets no examples: one, of the bare words x, y and z."""
     return len(examples) == 1 and _has_words_only(examples[0].reference, ["x", "y", "z"])
 
 

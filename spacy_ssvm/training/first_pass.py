@@ -1,4 +1,4 @@
-"""First passes: what is learnt from all examples before the solver learns."""
+"""First passes, which are learnt from all examples before the solver learns."""
 
 import logging
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ from ..words import origin_of
 
 
 class Recognised(NamedTuple):
-    """The examples of a batch, some of them encoded, by what is known of them.
+    """The examples of a batch, some of them encoded, grouped as known, new, changed or returned.
 
     Attributes:
         numbers: the number of each example of the batch; None for one that is neither encoded nor known.
@@ -85,7 +85,7 @@ class Recognition:
         visited: np.ndarray,
         unseen: np.ndarray,
     ) -> Recognised:
-        """Recognise the examples of a batch, and remember the references of those that are known.
+        """Recognise the examples of a batch, and remember the references of known ones.
 
         Args:
             references, read: of all examples, as for `bind`.

@@ -124,7 +124,7 @@ class Training:
         """The gold structures of unseen examples, by number."""
         self._taken: list[int] = []
         self._fresh: list[int] = []
-        """The numbers of the examples of batches that `learn` is to visit, and of those that are new or changed."""
+        """The numbers of the examples that `learn` is to visit, and of the new or changed ones."""
         self._epoch_began_here = False
         """Whether the current epoch began in this object, and not before its state was saved."""
         self._texts: dict[int, str] = {}
@@ -196,7 +196,7 @@ class Training:
         self._visited[:] = self._given_up
 
     def update(self, encoded: EncodedExamples) -> float:
-        """Learn from one batch: of its examples, those that `knows` does not know are encoded, in one batch.
+        """Learn from one batch; the examples that `knows` does not know are encoded, in one batch.
 
         Returns the sum of the losses that the solver has suffered: 0 if `gets_parts`, as learning waits for `learn`.
         """
@@ -227,7 +227,7 @@ class Training:
         return 0.0 if self.gets_parts else self.learn()
 
     def learn(self) -> float:
-        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns what it returns."""
+        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns the loss."""
         numbers, fresh = self._taken, self._fresh
         self._taken, self._fresh, self.left_wrong = [], [], []
         suffered = self._learn(numbers, fresh) if numbers else 0.0
@@ -344,7 +344,7 @@ class Training:
         return projected
 
     def _take_in(self, batch: Recognised, encoded: Batch) -> list[int]:
-        """Put the encoded examples of a batch into the data; returns the numbers of those that are new or changed."""
+        """Put the encoded examples of a batch into the data; returns the numbers of new or changed ones."""
         if batch.arrived:
             self._fill(batch.arrived, encoded)
         if batch.changed:
@@ -410,10 +410,10 @@ class Training:
         return suffered
 
     def _left_wrong(self, learner: Learner, docs: np.ndarray, examples: np.ndarray) -> list[str]:
-        """The texts of those of these Docs that visits to their examples, int64, have not made right.
+        """The texts of these Docs that are still wrong after visits to their examples, int64.
 
-        What was learnt from one example of a Doc can undo what was learnt from another one. If there are several Docs,
-        they are not visited again: in more than one epoch, corrections learn hardly more, and forget more.
+        Learning from one example of a Doc can undo what another one has taught. If there are several Docs, they are not
+        visited again: in more than one epoch, corrections learn hardly more, and forget more.
         """
         loss = learner.loss
         for _ in range(MAX_VISITS - 1 if len(docs) == 1 and len(examples) > 1 else 0):
@@ -425,7 +425,7 @@ class Training:
         return self._texts_of(docs, examples[losses(learner.problem, learner.w, examples) > 0])
 
     def _texts_of(self, docs: np.ndarray, examples: np.ndarray) -> list[str]:
-        """The texts of those of these Docs that have one of these examples, int64, if they are to be corrected."""
+        """The texts of these Docs that have one of these examples, int64, if they are to be corrected."""
         if not len(examples) or not self._texts:
             return []
         return [

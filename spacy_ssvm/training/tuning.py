@@ -23,7 +23,7 @@ RESAMPLES = 1000
 """Samples of a paired bootstrap."""
 
 MIN_DOCUMENTS = 20
-"""Documents below which a bootstrap says nothing about other documents."""
+"""The min number of documents for a bootstrap to say anything about others."""
 
 Values = Mapping[str, Any]
 """Parameters of a solver by name."""
@@ -90,7 +90,7 @@ def best_of(trials: Sequence[Trial]) -> Trial:
 
 
 def as_good(trials: Sequence[Trial], weights: Sequence[float]) -> list[bool] | None:
-    """For each trial whether its score is not significantly lower than that of the best one, at 95 %.
+    """For each trial whether its score is not significantly lower than the best one's, at 95 %.
 
     A paired bootstrap: of samples of the documents with replacement, the best trial has a higher score in fewer than
     95 %. weights: of the ratios, whose weighted sum is the score.

@@ -125,10 +125,10 @@ class CommonSteps(ABC):
 
     @abstractmethod
     def moved(self, found: list[Any], step: Step) -> tuple[Step, Progress]:
-        """Move the common vector, given what the blocks have moved.
+        """Move the common vector, given the moves of the blocks.
 
         Args:
-            found: what each block has returned, with vectors of the weights in use.
+            found: the result of each block, with vectors of the weights in use.
 
         Returns:
             The step with its length and change, and figures of the epoch.

@@ -1,4 +1,4 @@
-"""A rule of distributed learning: a block of examples at each worker, and what the driver makes of all of them.
+"""A rule of distributed learning: a block of examples at each worker, and a driver that combines them.
 
 A rule is one file that has both halves, and an entry in `RULES`.
 """
@@ -24,7 +24,7 @@ class BlockParts(NamedTuple):
 
     Attributes:
         first: the number of the block's first part, from 0, among all `total`.
-        examples: those of each of its parts, int64.
+        examples: int64, of each of its parts.
     """
 
     first: int
@@ -43,7 +43,7 @@ class Block:
     """
 
     in_fixed_parts: ClassVar[bool] = False
-    """Whether the corpus is dealt out in parts whose number does not depend on that of the workers."""
+    """Whether the corpus is dealt out in parts whose number does not depend on the number of workers."""
 
     def __init__(self, parameters: Any, problem: Problem, parts: BlockParts) -> None:
         self.parameters = parameters

@@ -1,4 +1,4 @@
-"""Complete what the gold annotation leaves open, and project gold that no legal sequence agrees with."""
+"""Complete partial gold annotation, and project gold that no legal sequence agrees with."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
         annotated: int32 [T], gold labels where known, else -1; some legal sequence must agree with them.
 
     Returns:
-        The examples whose gold sequence has changed: what was learnt from their old sequence is void.
+        The examples whose gold sequence has changed; planes of their old sequence are void.
     """
     agreeing = _agreeing(chains, examples, annotated)
     return _relabel(chains, examples, decode_sequences(agreeing, weights, examples, FORBIDDEN))

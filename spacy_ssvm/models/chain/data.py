@@ -43,9 +43,9 @@ class Chains(NamedTuple):
 
 
 class FixedChains(NamedTuple):
-    """Sequences to predict labels for, with all that this takes; the fields are those of `Chains`, without gold.
+    """Sequences to predict labels for; the fields are as in `Chains`, without gold.
 
-    Kernels get copies of what they are given, so each of the two has only what it needs.
+    Kernels get copies of their arguments, so each of the two has only the fields that it needs.
 
     Attributes:
         weights: of feature rows.

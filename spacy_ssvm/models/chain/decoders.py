@@ -1,10 +1,10 @@
 """Decoders of a chain: the best sequence of labels by the scores of tokens and of steps.
 
-With many labels, of L² transitions a few in a hundred ever get a weight. An oracle call that read all of them would
-take longer for these than for all else. So there the weights in use bound the scores of all steps, labels that cannot
-win are left out (`structures.chain.pruning`), and the rest is decoded. The result is exact.
+With many labels, of L² transitions a few in a hundred ever get a weight. An oracle call would spend most of its time on
+reading them. So there the weights in use bound the scores of all steps, labels that cannot win are left out
+(`structures.chain.pruning`), and the rest is decoded exactly.
 
-Which decoder it is depends on the arrays in the data, as with `layouts`: for another one, add its data to `Decoder` and
+The arrays in the data determine the decoder, as with `layouts`: for another one, add its data to `Decoder` and
 `FixedDecoder`, and its kernel to `decode_labels` and `decode_fixed`.
 """
 

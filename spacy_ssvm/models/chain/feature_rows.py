@@ -1,4 +1,4 @@
-"""The feature rows of a data set, and what is known of them from earlier training."""
+"""The feature rows of a data set, and their statistics and weights from earlier training."""
 
 from copy import copy
 from functools import cached_property
@@ -29,7 +29,7 @@ class FeatureRows:
         self._program, self._n_labels = program, n_labels
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
-        """The keys of the rows, while there is no table, or where some are those of earlier weights."""
+        """The keys of the rows, while there is no table, or where some have earlier weights."""
         self._was_released = False
         self._counts, self._n_counted = np.zeros(0, np.int32), 0
         """How often each row occurs among so many of the first features."""

@@ -149,5 +149,5 @@ class SeenLabels:
 
 
 def label_names(space: ChainSpace) -> list[str]:
-    """The names of the labels of a first pass: those of the component, and that of tokens without one of them."""
+    """The names of the labels of a first pass: the component's, and one for tokens without any of them."""
     return list(dict.fromkeys(space.names))

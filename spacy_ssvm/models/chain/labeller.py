@@ -108,7 +108,7 @@ class Labeller:
         return scores
 
     def _labels(self, columns: Columns, tokens: np.ndarray, chains: FixedChains, shared: SharedScores) -> np.ndarray:
-        """The best labels of these tokens, int64, of which the chains are, for this call only."""
+        """The best labels of these tokens, int64; the chains are made of them, for this call only."""
         labels = np.zeros(len(tokens), np.int32)
         _label(columns, self.program, self.table, tokens, chains, shared, labels)
         self._require_finite_values(chains)

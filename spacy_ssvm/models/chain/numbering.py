@@ -29,7 +29,7 @@ FREQUENT = 4
 
 
 class Numbering(NamedTuple):
-    """The places, behind those of transitions, of the weights of R feature rows and L labels, in chunks of CHUNK.
+    """The places of the weights of R feature rows and L labels, after the transitions, in chunks of CHUNK.
 
     A row has a list of chunks, newest first, or, if it is frequent, chunks for all labels, one after the other. Places
     of chunks in lists are used from the first one on; the weights of unused ones remain 0.
@@ -182,7 +182,7 @@ def name_places(numbering, steps, n_labels, indices, n):
 
 
 def n_places(numbering: Numbering, n_labels: int) -> int:
-    """The number of places of weights up to the last chunk in use, those of transitions included."""
+    """The number of places of weights up to the last chunk in use, transitions included."""
     return n_labels * n_labels + CHUNK * int(numbering.counts[0])
 
 

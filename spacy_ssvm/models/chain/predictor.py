@@ -122,7 +122,7 @@ class ChainPredictor:
         return TransitionScores(transitions, allowed.start, allowed.end)
 
     def _label_writer(self, columns: Columns, types: Types) -> Callable[[], None]:
-        """A function that writes what the first pass finds into the columns, in any thread."""
+        """A function that writes the labels of the first pass into the columns, in any thread."""
         return (lambda: None) if self._first_pass is None else self._first_pass.label_writer(columns, types)
 
     def _decoding(

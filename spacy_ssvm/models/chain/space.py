@@ -43,7 +43,7 @@ class TokenKinds:
         self.n_labels = n_labels
 
     def constraints(self) -> Constraints:
-        """The constraints of the chain; its last L kinds are those of tokens with a fixed label: see `with_fixed`."""
+        """The constraints of the chain; its last L kinds are for tokens with a fixed label: see `with_fixed`."""
         return with_fixed(unconstrained(self.n_labels))
 
     def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
@@ -77,7 +77,7 @@ class LabelRules(Protocol):
 
 @dataclass(frozen=True)
 class ChainSpace:
-    """A component's labels as those of a chain.
+    """A component's labels as labels of a chain.
 
     Attributes:
         name: of the component, for messages.
@@ -85,7 +85,7 @@ class ChainSpace:
         kinds: of tokens.
         label_costs: the component's label, or a weight label that has none → the cost of a wrong label where it is the
             gold one; 1 for others.
-        of_tokens: whether each token with a gold label is an example, a chain of its own; otherwise each Doc is one.
+        of_tokens: whether the examples are single tokens with a gold label, a chain each; otherwise they are Docs.
         patterns: rules that limit predictions.
         unlearnt: labels of the component that are predicted only where nothing else is possible.
     """

@@ -89,7 +89,7 @@ class _StoredSums:
 
 
 class TypeSums:
-    """The summed scores of word types by fixed weights, as far as they are known.
+    """The summed scores of word types by fixed weights, for the types read so far.
 
     They are stored for as long as the reader knows the types.
 
@@ -119,7 +119,7 @@ class TypeSums:
         self._stored: WeakKeyDictionary[Generation, _StoredSums] = WeakKeyDictionary()
 
     def of(self, types: Types) -> SharedScores:
-        """The scores of the tokens' types; those of new types are summed and stored."""
+        """The scores of the tokens' types; new types are scored and stored."""
         with self._lock:
             stored = self._stored.get(types.generation)
             if stored is None:

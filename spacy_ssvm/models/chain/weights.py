@@ -55,8 +55,8 @@ MAX_NAME = 200
 """Characters of a name that are kept."""
 SEEN = "seen"
 FREQUENT = 4
-"""`ChainWeights.seen` from which a row stays in a file that drops all its weights: corrections move rows that are not
-in the file as far as those of new features, which other texts would suffer from."""
+"""`ChainWeights.seen` from which a row stays in a file that drops all its weights: corrections move a row that is not
+in the file as far as a new feature, which would harm other texts."""
 _TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.uint8,)}
 TYPES = {**_TYPES, **CORRECTED_TYPES, SEEN: (np.uint8,)}
 FIRST_PASS = "first_pass_"
@@ -134,12 +134,12 @@ def as_vector(weights: ChainWeights) -> np.ndarray:
 def store(
     model: Model, weights: ChainWeights, labels: Sequence[str], packing: Packing = EXACT, saved: Saved | None = None
 ) -> None:
-    """Put the weights into the model as sparse rows; rows without a weight are left out, except frequent ones.
+    """Store the weights in the model as sparse rows; rows without a weight are left out, except frequent ones.
 
     Args:
-        labels: L names; the digest covers them too, and what the features are made of.
+        labels: L names; the digest covers them, and the model's attributes, too.
         packing: of the rows; transitions are always exact.
-        saved: from what training has started.
+        saved: the file from which training has started.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.

@@ -86,7 +86,7 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     Args:
         program: compiled templates.
         first_pass: selects the candidates.
-        shape: that of the trees.
+        shape: of the trees.
         seen: of earlier Docs, as in `TreeWeights`, unpacked; None if unknown.
     """
 

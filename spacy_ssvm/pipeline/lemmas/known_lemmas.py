@@ -1,6 +1,6 @@
 """The lemmas that a lemmatizer knows, and which of them a form can have: an unseen form often has a known lemma.
 
-In training, every lemma is known from its own form. So a lemma counts for a form only if it is that of another form.
+In training, every lemma is known from its own form. So a lemma counts for a form only if another form has it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,8 +19,8 @@ class KnownLemmas:
 
     Args:
         first: the form of each lemma to begin with, or SEVERAL.
-        growth: these, and what has changed since; without it, nothing has.
-        beginnings: those of all lemmas; without any, they are computed when they are needed.
+        growth: these, with changes since; without it, there are none.
+        beginnings: of all lemmas; without any, they are computed when they are needed.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class KnownLemmas:
         return self._beginnings
 
     def with_pairs(self, pairs: Iterable[tuple[str, str]]) -> "KnownLemmas":
-        """These lemmas and those of other pairs of form and lemma; the same object if they say nothing new."""
+        """These lemmas and more pairs of form and lemma; the same object if these say nothing new."""
         changes: dict[str, str] = {}
         for form, lemma in pairs:
             form = form.lower()
@@ -106,10 +106,10 @@ def _beginnings(lemma: str) -> list[str]:
 
 
 class Endings:
-    """Scripts by what they have in common: all but the letters that they put at the end.
+    """Scripts that are equal but for the letters they put at the end, together.
 
     Args:
-        scripts: those of the labels, by number; scripts for single forms are left out.
+        scripts: of the labels, by number; scripts for single forms are left out.
     """
 
     def __init__(self, scripts: Sequence[object]) -> None:
@@ -131,7 +131,7 @@ class Candidates:
         self._endings, self._lemmas = endings, lemmas
 
     def of_form(self, form: str, max_number: int) -> list[int]:
-        """The numbers of the scripts, those that change the fewest letters first."""
+        """The numbers of the scripts; the ones that change the fewest letters come first."""
         lower, found = form.lower(), []
         beginnings, is_known = self._lemmas.beginnings, self._lemmas.is_known
         cased = {case: CASES[case](form) for case in distinct_cases(form)}

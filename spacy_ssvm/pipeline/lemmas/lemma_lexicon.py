@@ -1,7 +1,7 @@
-"""The lemmas of words that a lemmatizer knows, by form and tags: of its training examples, and of a lexicon.
+"""The lemmas of words that a lemmatizer knows, by form and tags, from training examples and a lexicon.
 
-What is known of a form with exactly these tags decides, else what is known of it with this coarse tag, else what a
-lexicon says of the form alone.
+An entry for a form with exactly these tags decides, else an entry for it with this coarse tag, else a lexicon's entry
+for the form alone.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -81,8 +81,8 @@ class LemmaLexicon:
 
     Args:
         first: the contents of a file.
-        read: the places in READ of attributes that words had when they were noted; others are not read.
-        growth: the contents, and what has changed since; without it, nothing has.
+        read: the places in READ of attributes that words had in training; others are not read.
+        growth: the contents, with changes since; without it, there are none.
         packed: text for a file; None if it is made when it is needed.
     """
 
@@ -163,8 +163,8 @@ class LemmaLexicon:
 
 
 class First(NamedTuple):
-    """The contents of a file. keys: uint64 [N], ascending. sets: int32 [N], the number in `scripts` of what each has.
-    scripts: distinct sets, each in order."""
+    """The contents of a file. keys: uint64 [N], ascending. sets: int32 [N], each key's place in `scripts`. scripts:
+    distinct sets, each in order."""
 
     keys: np.ndarray
     sets: np.ndarray

@@ -17,8 +17,8 @@ BEGIN, INSIDE, LAST, UNIT = 1, 2, 3, 4
 
 
 FREE, NO_CONTINUATION, FIXED = 0, 1, 2
-"""Kinds of tokens, which are row numbers of `Constraints.token`: without a limit; where no segment continues from the
-token before (a sentence start); and, FIXED + l, where the label must be l."""
+"""Kinds of tokens, which are row numbers of `Constraints.token`: without limits; at a sentence start, where no segment
+continues from the token before; and, FIXED + l, with the fixed label l."""
 
 
 def n_states(n_types: int) -> int:
@@ -86,9 +86,9 @@ def type_of(part: Run) -> int:
 def segments_above(measures: Probabilities | Margins, min_value: float) -> list[tuple[Run, float]]:
     """The segments whose probability or margin is at least `min_value`, with that value, in order of position.
 
-    The probability of a segment is that of exactly these tokens with this type. The margin is positive for segments of
-    the best sequence only, and ∞ for segments of all sequences. It is exact, because a sequence without the segment has
-    another label at one of its tokens. min_value: above 0 for probabilities.
+    The probability is for exactly these tokens with this type. The margin is positive for segments of the best sequence
+    only, and ∞ for segments of all sequences. It is exact, because a sequence without the segment has another label at
+    one of its tokens. min_value: above 0 for probabilities.
     """
     lattice = measures.lattice
     if isinstance(measures, Probabilities):

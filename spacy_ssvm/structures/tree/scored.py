@@ -55,8 +55,8 @@ class Arc(NamedTuple):
 class TreeFactor(NamedTuple):
     """A term of a tree's score: an arc, its label, or its pair with the inner neighbour or with the arc above it.
 
-    Nodes are 0 for the root, 1 … n for tokens, and n + 1 for none. third: the sibling, or the head's head. label: that
-    of a factor of kind "label"; ANY for the others.
+    Nodes are 0 for the root, 1 … n for tokens, and n + 1 for none. third: the sibling, or the head's head. label: for a
+    factor of kind "label"; ANY for others.
     """
 
     kind: Kind
@@ -77,7 +77,7 @@ class TreeFactor(NamedTuple):
 
 
 class KnownTree(NamedTuple):
-    """A gold tree, of which parts may be unknown.
+    """A gold tree, parts of which may be unknown.
 
     Attributes:
         heads: int64 [n], the gold heads: positions from 1, 0 for the root, UNKNOWN or NONE_OF_THESE.
@@ -93,7 +93,7 @@ class KnownTree(NamedTuple):
         return bool((self.heads != UNKNOWN).any())
 
     def agrees(self, part: Arc) -> bool | None:
-        """Whether the gold tree has the arc, whatever its label; None where the gold head is unknown."""
+        """Whether the gold tree has the arc, with any label; None where the gold head is unknown."""
         head = int(self.heads[part.modifier - 1])
         return None if head == UNKNOWN else head == part.head
 
@@ -124,8 +124,8 @@ class TreeMargins(NamedTuple):
 
 
 class TreeMarginals(NamedTuple):
-    """Marginals: arcs, float64 [A], probabilities of the arcs; labels, float64 [n, L + 1], those that the arc to each
-    token has a label, of which the last one is NO_LABEL."""
+    """Marginals: arcs, float64 [A], probabilities of the arcs; labels, float64 [n, L + 1], of each label of the arc to
+    a token, NO_LABEL last."""
 
     parts: Parts
     arcs: np.ndarray
@@ -182,7 +182,7 @@ class TreeScores:
         structure: one of the five in `parts`; `best` and margins need one with exact decoding, sums need one of order
             1.
         multi_root: whether a sentence may have several roots.
-        decoder: that of the structure.
+        decoder: of the structure.
     """
 
     parts: Parts
@@ -326,7 +326,7 @@ class TreeScores:
         return self._labelled(scores, labels)
 
     def best_with(self, part: Arc) -> LabelledTree | None:
-        """The best labelled tree with an arc, whatever the best tree is; None if no tree has it.
+        """The best among the labelled trees with an arc; None if no tree has it.
 
         The structure must have exact decoding.
         """

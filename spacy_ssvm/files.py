@@ -1,4 +1,4 @@
-"""How files are read, by lines and records, and written: they are there as a whole or not at all.
+"""Files: reading them by lines and records, and writing them as a whole or not at all.
 
 A line ends at a line feed, or a carriage return and a line feed, and nowhere else. A byte order mark at its beginning
 is no text: the first line of a file may have one, and so may others where files were joined. A file whose name ends in
@@ -24,7 +24,7 @@ _NO_RECORDS = (".conllu", ".spacy")
 
 
 def format_of(path: Path) -> str:
-    """The end of a file's name that tells its format, such as .jsonl; .gz does not count."""
+    """The end of a file's name that tells its format, such as .jsonl, without .gz."""
     return Path(path.name.removesuffix(".gz")).suffix
 
 
@@ -69,7 +69,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def read_records(path: Path, parse: Callable[[str], Record]) -> Iterator[tuple[int, Record]]:
-    """The number of each line of a file that is not empty, from 1, and what `parse` makes of it.
+    """The number of each non-empty line of a file, from 1, and the result of `parse` for it.
 
     Lines at which it raises a ValueError, or that are not in UTF-8, are left out, with a warning at the end.
 

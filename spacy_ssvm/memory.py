@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def peak() -> int | None:
-    """The largest resident memory of this process so far, in bytes; None where the system does not say."""
+    """The peak of this process's resident memory, in bytes; None if the system does not report it."""
     try:
         if sys.platform == "linux":
             # Unlike getrusage, this does not include what the parent held when it started this process.
@@ -25,7 +25,7 @@ def peak() -> int | None:
 
 
 def is_limited() -> bool:
-    """Whether this process may have so much private memory only (`ulimit -d`)."""
+    """Whether this process's private memory is limited (`ulimit -d`)."""
     if sys.platform == "win32":
         return False
     import resource
@@ -67,7 +67,7 @@ def return_large() -> None:
 
 
 def release() -> None:
-    """Return freed memory to the system, where the allocator is glibc's, which keeps that of small objects.
+    """Return freed memory to the system, where the allocator is glibc's, which keeps memory of small objects.
 
     After Docs were copied for an update, that is as much as the Docs take.
     """

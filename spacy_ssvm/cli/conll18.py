@@ -10,7 +10,7 @@ from ..corpus.conllu import ConlluFile, conllu, load, udeval
 from .dev_corpus import dev_reader, is_read_as_text, show_input
 
 COLUMNS = {"LEMMA": 2, "UPOS": 3, "XPOS": 4, "FEATS": 5, "DEPREL": 7}
-"""Columns of CoNLL-U with annotation, by name; a relation stands for its head, too."""
+"""Columns of CoNLL-U with annotation, by name; a relation includes its head."""
 
 METRICS: dict[str, frozenset[str]] = {
     "Tokens": frozenset(),

@@ -23,7 +23,7 @@ class Corpora(NamedTuple):
 
     Attributes:
         source: the training file or folder that the user has named.
-        train, dev: what the config is to name; dev is None if there is none.
+        train, dev: the paths for the config; dev is None if there is none.
         made: the steps that made them, a line each.
     """
 
@@ -40,7 +40,7 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
     kept back, both in files next to the config whose names begin with its name.
 
     Args:
-        data: a training file or a folder, as `find_files` has it.
+        data: a training file or a folder, as for `find_files`.
         dev: the development file or folder, None for the one next to the training file.
         config: None where no files may be made; dev then stays None if there is none.
         force: overwrite files of these names.

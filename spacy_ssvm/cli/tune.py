@@ -110,7 +110,7 @@ def tune_command(
 
 
 SMALLER = 0.1
-"""The share of weights that an equally good model has to save to be named."""
+"""The min share of weights that an equally good model has to save to be named."""
 
 
 class TuningPlan(NamedTuple):
@@ -215,7 +215,7 @@ GridPoint = tuple[int, Values]
 
 
 def _tuner(plan: TuningPlan) -> Callable[[GridPoint], tuple[int, Trial]]:
-    """A function that tries values from scratch, and returns their number, too."""
+    """A function that tries a numbered point from scratch, and returns its number and the trial."""
     attempt = _attempts(plan, anew=True)
     return lambda point: (point[0], attempt(point[1], lambda *_: None))
 
@@ -256,7 +256,7 @@ def _attempts(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, 
 
 
 def _begun(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, float], None]], Trial]:
-    """Read the corpora, train the components that are not tuned, and return what tries values, with a report.
+    """Read the corpora, train the components that are not tuned; returns a function (values, report) → trial.
 
     Args:
         anew: whether values are tried from scratch, and not from the result of the previous ones.

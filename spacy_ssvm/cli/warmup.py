@@ -42,7 +42,7 @@ from ..structures.chain.scored import ChainScores, TransitionScores
 from .settings import registered_solver
 
 ALWAYS = {"kappa1": 0, "check_oracle": True}
-"""Settings, for all solvers that have them, that run kernels which the defaults run late or never."""
+"""Settings, for all solvers with them, that run kernels which the defaults run late or never."""
 ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
     "spacy-ssvm.MIRA.v1": [{"k": 2}],
     "spacy-ssvm.PredictionMIRA.v1": [{"k": 2}],
@@ -59,7 +59,7 @@ WRONG = "wrong"
 LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
 """Rules of the parser, which match in the last sentence only."""
 STRUCTURES = [("projective", 3), ("nonprojective", 2), ("projective", 2), ("nonprojective", 1)]
-"""The structures of trees besides that of order 1, which every solver can learn; the default first."""
+"""The structures of trees besides order 1, which every solver can learn; the default comes first."""
 MANY_LABELS = ["POS=X", *(f"Kind={number:02}|POS=X" for number in range(64))]
 """So many that some are left out before decoding."""
 WITH_PROBABILITIES = {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "beta": 1.0}

@@ -24,7 +24,7 @@ class Neighbours(NamedTuple):
     Attributes:
         starts: int64 [n + 1].
         words: int32 [E], ascending for each word.
-        counts: int32 [E], how often each stands there.
+        counts: int32 [E], how often each occurs there.
     """
 
     starts: Int64Array
@@ -42,7 +42,7 @@ class Bigrams:
     Attributes:
         words: the words, normalised, most frequent first.
         counts: int64 [V + 2].
-        right, left: of each of the V + 2 entries, what stands to its right and to its left.
+        right, left: the neighbours to the right and to the left of each of the V + 2 entries.
     """
 
     words: list[str]

@@ -57,7 +57,7 @@ class Clustering(NamedTuple):
 
 
 class Sweeps(NamedTuple):
-    """How far the algorithm has got. sweep: its number, from 0. word: the next one. moved: how many words have moved in
+    """The progress of the algorithm. sweep: its number, from 0. word: the next one. moved: how many words have moved in
     this sweep. classes: int32 [V], C for words without a class yet. finished: no sweep is left."""
 
     sweep: int
@@ -70,7 +70,7 @@ class Sweeps(NamedTuple):
 def exchange(
     bigrams: Bigrams, n_classes: int, spellings: Spellings, start: Sweeps, n_threads: int = 1
 ) -> Iterator[Sweeps]:
-    """Move words between classes until hardly any moves; yields what to go on from after each batch.
+    """Move words between classes until hardly any moves; yields the state to resume from after each batch.
 
     Memory: 8 bytes for each pair of classes, and 4 for each class and node of the spellings.
     """
@@ -256,7 +256,7 @@ def _spelling_score(clustering, word, c):
 
 @kernel
 def _move_words(clustering, first, found):
-    """Move the words from `first` on to the classes that were found for them, if this is a gain; returns how many."""
+    """Move the words from `first` on to the classes found for them, where this is a gain; returns their number."""
     size, moved = len(clustering.sizes), 0
     to_right, to_left = np.zeros(size, np.int64), np.zeros(size, np.int64)
     rights, lefts = np.empty(size, np.int32), np.empty(size, np.int32)

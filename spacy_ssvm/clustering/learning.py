@@ -42,7 +42,7 @@ class ClusteringSettings:
 
 @dataclass(frozen=True)
 class State:
-    """How far learning has got. stage: what comes next. sweep, moved: as in `Sweeps`. word: the next one.
+    """The progress of learning. stage: the next one. sweep, moved: as in `Sweeps`. word: the next one.
 
     Attributes:
         classes: int32 [V], the places or classes of the words, as the stage understands them.

@@ -18,7 +18,7 @@ UNMERGED = -1
 NEVER = np.iinfo(np.int64).min
 """A gain less than any."""
 GONE = np.iinfo(np.int64).max
-"""The time of a place without a class that can be merged."""
+"""The time of a place that has no class to merge."""
 
 
 class Window(NamedTuple):
@@ -160,7 +160,7 @@ def _count_neighbours(window, neighbours, word):
 
 @kernel
 def _rest(window, a, b):
-    """The gain of merging a and b less the sum over all neighbours, where a and b themselves count as two others."""
+    """The gain of merging a and b, less the sum over all neighbours in which a and b count as two other classes."""
     terms, after = window.terms, window.after
     aa, ab, ba, bb = np.int64(after[a, a]), np.int64(after[a, b]), np.int64(window.before[a, b]), np.int64(after[b, b])
     sizes = _joint(terms, window.sizes[a], window.sizes[b])
@@ -173,7 +173,7 @@ def _rest(window, a, b):
 
 @kernel
 def _find_best(window, a):
-    """The largest gain of a class with an older one; the lowest place of those with equal gains."""
+    """The largest gain of a class with an older one; of equal gains, the lowest place."""
     best, highest = -1, NEVER
     for b in range(len(window.sizes)):
         if window.gains[a, b] > highest and window.since[b] < window.since[a]:
@@ -398,7 +398,7 @@ def _join_neighbours(window, a, b, of_neighbour):
 
 @kernel
 def _best_pair(window):
-    """The two classes whose merge gains the most; of equal ones, those at the lowest places."""
+    """The two classes whose merge gains the most; of equal ones, the lowest places."""
     first, second, highest = -1, -1, NEVER
     for a in range(len(window.sizes)):
         b = window.best[a]

@@ -63,6 +63,6 @@ def _path(word: str) -> list[tuple[str, ...]]:
 
 
 def _shape(word: str) -> str:
-    """Capitals, digits and other signs: where the first one stands, and whether there are others."""
+    """Capitals, digits and other signs: the place of the first one, and whether there are more."""
     kinds = ["A" if sign.isupper() else "a" if sign.isalpha() else "0" if sign.isdigit() else "-" for sign in word]
     return kinds[0] + "".join(sorted(set(kinds[1:])))

@@ -37,7 +37,7 @@ class SentenceLines(NamedTuple):
     Attributes:
         line: the number of the first one, from 1.
         lines: all of them, with comments, and empty lines between comments; a byte that is not in UTF-8 is a lone
-            surrogate, as Python's "surrogateescape" has it.
+            surrogate, as by Python's "surrogateescape".
     """
 
     line: int
@@ -132,7 +132,7 @@ def has_entities(path: Path) -> bool:
 def sentences(
     path: Path, blocks: Iterable[SentenceLines], left_out: list[str]
 ) -> Iterator[tuple[SentenceLines, ConlluSentence]]:
-    """The sentences of a file that a Doc can have; what to say of each other one is added to `left_out`."""
+    """The sentences of a file that a Doc can have; a message about each other one is added to `left_out`."""
     for block in blocks:
         try:
             yield block, annotated(block)
@@ -325,7 +325,7 @@ def _entity(misc: str) -> str:
 
 
 def _with_entities(words: Sequence[Word]) -> list[Word]:
-    """The words with entity tags in the IOB scheme: I and L go on with the entity of the word before, if they can."""
+    """The words with entity tags in the IOB scheme: I and L continue the entity of the word before, if they can."""
     tags = [word.entity for word in words]
     inside = [tag[0] in "IL" and tag[2:] == before[2:] for tag, before in zip(tags, ["O", *tags])]
     begun = ["I" if goes_on else "B" for goes_on in inside]
@@ -356,7 +356,7 @@ def _check_heads(words: Sequence[Word]) -> None:
 
 
 def _depths(heads: Sequence[int | None]) -> list[int]:
-    """The number of steps from each word to the root of its tree; more than there are words if it has none."""
+    """The number of steps from each word to its tree's root; above the number of words if it has none."""
     depths = []
     for place in range(len(heads)):
         depth = 0

@@ -22,7 +22,7 @@ LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNOREC
 """The code in a file name such as `tr_imst-ud-train.conllu`, as in UD, `tr-train.conllu` or `train.tr.conllu`."""
 
 COLUMNS = (".conll", ".iob", ".iob2", ".bio", ".tsv")
-"""Ends of the names of files with a word and its entity tag a line; in a folder, others are not looked at."""
+"""Ends of the names of files with a word and its entity tag a line; others in a folder are ignored."""
 
 NO_CORPUS = (".json", ".jsonl", ".txt", ".cfg", ".gz", ".zip")
 """Formats that hold no corpus that is read here."""
@@ -146,7 +146,7 @@ def describe(train: Path, dev: Path | None, merge_subtokens: bool = False) -> Co
 
 
 def _docs(path: Path, merge_subtokens: bool, bad: list[str]) -> Iterator[Doc]:
-    """The Docs of a corpus that can be read; what to say of the others is added to `bad`.
+    """The Docs of a corpus that can be read; a message about each other one is added to `bad`.
 
     Raises:
         ValueError: a file cannot be read, or none of the Docs can.
@@ -271,7 +271,7 @@ def language_of(train: Path) -> str | None:
 
 
 def has_crossing_arcs(heads: Sequence[int | None]) -> bool:
-    """Whether arcs of a tree cross; that from an artificial root on the left counts, too.
+    """Whether arcs of a tree cross, including the arc from an artificial root on the left.
 
     Args:
         heads: the place of each word's head, its own for a root; None if unknown.

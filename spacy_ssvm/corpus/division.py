@@ -131,7 +131,7 @@ def _drawn(sizes: Sequence[int], target: int, seed: int) -> list[int]:
 
 
 def _sentences(files: Sequence[Path]) -> _Pieces:
-    """Pieces that are sentences, each with its comments and with what separates it from the next one."""
+    """Pieces that are sentences, each with its comments and the separator from the next one."""
     contents: list[bytes] = []
     places: list[tuple[str, int]] = []
     documents: list[int] = []

@@ -28,7 +28,7 @@ class Jackknife:
 
     Args:
         docs: Docs with tokens, of one vocabulary, in the order of the corpus.
-        folds: the most taggers that are trained for each kind of tag; each predicts the documents of one fold.
+        folds: the max number of taggers for each kind of tag; each predicts the documents of one fold.
         seed: the seed of the order in which they visit examples.
         n_threads: the number of taggers that learn at a time.
     """

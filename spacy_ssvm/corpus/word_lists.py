@@ -136,7 +136,7 @@ def frequency_lines(lang: str) -> Iterator[str]:
 
 
 def person_lines(lang: str, part: str) -> Iterable[str]:
-    """The names of persons in all locales, those in Latin letters. part: first or last."""
+    """The names of persons, in Latin letters, of all locales. part: first or last."""
     _require_latin(lang)
     locales = import_module("faker.providers.person")
     found: set[Any] = set()

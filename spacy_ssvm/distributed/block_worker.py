@@ -94,15 +94,15 @@ class _ComponentBlock:
     latest: BlockEpoch | None = None
 
     def gold(self) -> list[np.ndarray]:
-        """The gold structures, as far as they may change."""
+        """The gold structures that may change."""
         return [self.data.gold(doc) for doc in range(len(self.data.docs))] if is_incomplete(self.data) else []
 
 
 class BlockWorker:
     """Learns from one shard; its methods take the name of the component that is to learn.
 
-    What a block has learnt is written to a file after each step. A worker that takes the place of a dead one goes on
-    from there. Every method may be called again with the same arguments, and then returns the same.
+    A block's state is written to a file after each step. A worker that replaces a dead one resumes from it. Every
+    method may be called again with the same arguments, and then returns the same.
     """
 
     def __init__(self, shard: TrainingShard) -> None:
@@ -241,8 +241,8 @@ class BlockWorker:
         """Epoch `number`, from 0, of the block from the common vector.
 
         Args:
-            last_step: the arguments of `step`, after the component, if the block may not have taken that of the last
-                epoch.
+            last_step: the arguments of `step`, after the component, if the block may not have taken the last epoch's
+                step.
         """
         if last_step:
             self.step(component, *last_step)
@@ -313,7 +313,7 @@ class BlockWorker:
         return _ComponentBlock(block, data, setup, shared, found.digest)
 
     def _loaded(self, component: str) -> _ComponentBlock:
-        """The component's block, of this worker or as one that has died has left it."""
+        """The component's block, of this worker or from the file of a dead one."""
         if component not in self._begun:
             path = self._shard.folder / self._file(component)
             state = state_file.read(path)

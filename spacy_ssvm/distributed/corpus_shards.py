@@ -80,7 +80,7 @@ def _deal_texts(
 
     Args:
         n_before: the number of documents dealt before.
-        left_out: what to say of each sentence that cannot be read is added.
+        left_out: a message about each unreadable sentence is added.
     """
     n_texts = 0
     # Whether entities are annotated is a matter of a whole file, also of one that is dealt.
@@ -132,7 +132,7 @@ class _DocBins:
         return n_docs
 
     def end(self) -> None:
-        """Write what is left."""
+        """Write the remaining documents."""
         for docs, part in zip(self._docs, self._parts):
             if len(docs):
                 _write(docs, part)

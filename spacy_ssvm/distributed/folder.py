@@ -132,7 +132,7 @@ def _result(line: dict[str, Any]) -> Result:
 
 
 def _lines(manifest: Path) -> list[dict[str, Any]]:
-    """The lines before the first that is incomplete, as the last one of a run that was killed may be."""
+    """The lines before the first incomplete one; the last line of a killed run may be incomplete."""
     found: list[dict[str, Any]] = []
     with suppress(FileNotFoundError, ValueError):
         for line in manifest.read_bytes().split(b"\n")[:-1]:

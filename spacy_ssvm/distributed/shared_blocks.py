@@ -39,7 +39,7 @@ class SharedBlocks:
         self.n_examples = n_examples
         self.is_certified = is_certified
         self.has_failed = False
-        """Whether a worker has failed, so that none is to be asked again."""
+        """Whether a worker has failed, so that no call may follow."""
         self.n_bytes = 0
         """Bytes of the vectors sent, in both directions."""
         self.in_use = np.zeros(0, np.int32)
@@ -106,7 +106,7 @@ class SharedBlocks:
         return self.weights.whole(block, part) if len(part.indices) else part
 
     def of_all(self, vector: SparseVector) -> SparseVector:
-        """A vector of the weights in use among all weights."""
+        """A vector of the weights in use, as one of all weights."""
         return SparseVector(self.in_use[vector.indices], vector.values)
 
     def dense(self, vector: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The attributes that templates can name, and where words and tokens have them.
+"""The attributes that templates can name, and their sources in words and tokens.
 
 Every value becomes a 64-bit key. Key 0 means "no value", and a template with such a part does not fire.
 """
@@ -68,7 +68,7 @@ class TextPart(NamedTuple):
     """A string of a word: the first `length` characters of another one, its last ones if negative, or all with 0.
 
     Attributes:
-        source: TEXT, LOWER_TEXT, as its Lexeme has it, or SHORT_SHAPE.
+        source: TEXT, LOWER_TEXT, from its Lexeme, or SHORT_SHAPE.
     """
 
     source: str

@@ -1,6 +1,6 @@
 """The document around a word: shapes and labels of the word's other occurrences in the same Doc.
 
-Words are the same if they are when lower-cased. Of the other occurrences, the nearest ones count: at most NEAREST on
+Words that are equal in lower case are the same. Of the other occurrences, the nearest ones count: at most NEAREST on
 either side, none of them further away than REACH tokens. Time and memory are linear in the number of tokens.
 """
 
@@ -42,7 +42,7 @@ def link(starts, words, table, previous, following):
 
 @kernel
 def find_others(previous, following, token, others):
-    """Write the other occurrences that count for a token, those before it first, the nearest first of either side.
+    """Write the other occurrences that count for a token: first the earlier ones; on either side, the nearest first.
 
     Args:
         previous, following: of `link`.

@@ -74,7 +74,7 @@ class ArcExtractor:
     Attributes:
         reader: Docs → Columns.
         program, first_pass: templates over these columns.
-        templates: those of `program`, in its order.
+        templates: of `program`, in its order.
         classes: word classes.
 
     Raises:

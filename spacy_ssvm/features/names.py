@@ -100,7 +100,7 @@ def attribute_value(name: str, source: Source, token: int) -> str:
 
 
 LENGTHS = {5: "5–6", 6: "7–10", 7: "11–20", 8: "21–30", 9: "over 30"}
-"""The bins of arc lengths that stand for several lengths."""
+"""The bins of several arc lengths."""
 
 
 class Place(NamedTuple):

@@ -119,13 +119,13 @@ def load_classes(sources: Mapping[str, Source], vocab: Vocab) -> dict[str, Any]:
 
 
 def stored_size(stored: Mapping[str, Any]) -> tuple[int, int]:
-    """The number of words in what `load_classes` returns, and its size in bytes."""
+    """The number of words in a result of `load_classes`, and its size in bytes."""
     n_bytes = sum(len(numbers) + sum(map(len, names)) for names, numbers in stored["sources"].values())
     return WordClasses(stored).n_words, len(stored["hashes"]) + n_bytes
 
 
 def check_gazetteers(stored: Mapping[str, Any]) -> None:
-    """Check gazetteers from a model file; stored: name → what `load_gazetteers` returns.
+    """Check gazetteers from a model file; stored: name → a result of `load_gazetteers`.
 
     Raises:
         ValueError: it has not made these.

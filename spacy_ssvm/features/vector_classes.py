@@ -15,7 +15,7 @@ def classes_of_vectors(
 ) -> Mapping[int, str]:
     """Word key → class "0" … str(n_classes − 1), of all words with a vector that is not 0.
 
-    The vectors are scaled to length 1, so that classes are by direction. As many classes as words at most.
+    The vectors are scaled to length 1, so that classes depend on direction. There are at most as many classes as words.
 
     Args:
         words: the words that get a class; None for all words that have a vector of their own.

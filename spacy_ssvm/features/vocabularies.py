@@ -1,4 +1,4 @@
-"""Which vocabulary knows the words of a Doc, where Docs of several come together."""
+"""The vocabulary that knows a Doc's words, where Docs of several vocabularies meet."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast

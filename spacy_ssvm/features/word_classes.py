@@ -270,7 +270,7 @@ class WordClasses:
 
 
 class ClassKeys:
-    """The keys of parts of word types' classes, each found once. Several threads may read."""
+    """The keys of parts of word types' classes, each computed once. Several threads may read."""
 
     def __init__(self, classes: WordClasses, parts: Sequence[ClassPart]) -> None:
         self._classes = classes

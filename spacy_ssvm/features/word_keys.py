@@ -1,4 +1,4 @@
-"""The keys of the attributes of word types, of many at once: a string's key is the one that spaCy's StringStore has."""
+"""The keys of the attributes of many word types at once; a string's key is as in spaCy's StringStore."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -95,7 +95,7 @@ def _write_keys(characters, starts, shapes, sources, lengths, rows, symbols, key
     Args:
         characters: uint32, of the strings of all sources, overwritten.
         starts: int64 [S · n + 1], of these strings.
-        shapes: the source of whose strings runs of a character, but for line breaks, count once; -1 for none.
+        shapes: the source in whose strings runs of a character, except line breaks, count once; -1 for none.
         sources, lengths: int64 [P], of each part, as `TextPart` has them.
         rows: int64 [P].
         symbols: hash → number, of strings that have one.

@@ -1,4 +1,4 @@
-"""Word types: what features read from a word without its Doc, once for all components of a pipeline."""
+"""Word types: attributes of words without their Docs, read once for all components of a pipeline."""
 
 from collections.abc import Collection, Sequence
 from threading import Lock

@@ -21,7 +21,7 @@ NO_PART = "none"
 """The runner-up of a finding whose tokens have no part at all in the other structure."""
 
 BIAS = "bias"
-"""The feature that reads nothing: it says least about a Doc, and comes last."""
+"""The feature that reads nothing: it tells least about a Doc, and comes last."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ def _reasons(
     Args:
         pair: both structures.
         factors: the factors of each.
-        is_predicted: whether the first structure is the better one: whether reasons for it come first, or reasons
+        is_predicted: whether the first structure is the better one; then reasons for it come first, else reasons
             against it.
     """
     contributions: dict[tuple[int, str], _Contribution] = {}

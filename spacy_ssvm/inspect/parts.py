@@ -1,4 +1,4 @@
-"""The parts of a component's annotation, such as tags, entities, sentence starts, arcs, for those who ask for some."""
+"""The parts of a component's annotation, such as tags, entities, sentence starts, arcs, for users' questions."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -23,7 +23,7 @@ class Mistake(NamedTuple):
 
 
 class AnnotationParts(PartNames, Protocol):
-    """The parts of one kind of annotation: their names, the items that users know them by, and what gold says of them.
+    """The parts of one kind of annotation: their names, the items for users, and their gold annotation.
 
     Attributes:
         query_form: the items that `from_query` takes, in words.
@@ -48,7 +48,7 @@ class AnnotationParts(PartNames, Protocol):
         """A part in an analysis of the k best."""
 
     def from_query(self, item: Any) -> NamedPart:
-        """The part that a user asks about; any error but a ValueError says that `item` is not of that form."""
+        """The part that a user asks about; any error other than a ValueError means that `item` has another form."""
 
     def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Known[Any]]:
         """The known gold annotation of sequences of a Doc, tokens first … end − 1 of each."""

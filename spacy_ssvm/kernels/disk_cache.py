@@ -62,7 +62,7 @@ class DiskCache(NullCache):
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Within it, this process may miss the kernel; it then is the only one that compiles it, until the end."""
+        """A context in which no other process compiles this kernel, if this one has to."""
         outer, self._turn = self._turn, ExitStack()
         try:
             with self._turn:
@@ -118,7 +118,7 @@ class DiskCache(NullCache):
         _warn_that_nothing_is_stored()
 
     def _paths(self, sig: Any, cpu: str, features: str) -> Iterator[Path]:
-        """The files that may hold the kernel. Code that the wheel brings goes first: it is the same on all machines."""
+        """The files that may hold the kernel. The wheel's code comes first: it is the same on all machines."""
         code = brought(features)
         if code:
             yield code.folder / self._file_name(sig, *code.level)

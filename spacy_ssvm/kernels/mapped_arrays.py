@@ -173,13 +173,13 @@ class _Handler(ctypes.Structure):
 _POINTER = ctypes.c_void_p
 
 _HANDLERS: list[_Handler] = []
-"""All of this process: as long as it lasts, its arrays may need them."""
+"""All handlers of this process: its arrays may need them until it ends."""
 
 
 def map_large_arrays(folder: Path) -> None:
     """From now on, arrays of MIN_MAPPED bytes or more that this thread makes lie in files of this folder, on Linux.
 
-    Arrays that kernels make stay in memory, and so do those that there is no room for on the disk.
+    Arrays that kernels make, or that the disk has no room for, stay in memory.
     """
     if sys.platform != "linux" or _CONFIG.DISABLE_JIT:
         return

@@ -64,7 +64,7 @@ class Levels(NamedTuple):
         return some._replace(**fields)
 
     def with_shared_parts(self, some: S) -> S:
-        """The examples with arrays of parts that others share: they are large, and nobody changes them."""
+        """The examples with shared arrays of parts, which are large and never change."""
         return some._replace(**{name: shared(getattr(some, name)) for name in self.parts})
 
     def taken(self, some: S, examples: np.ndarray) -> S:
@@ -152,7 +152,7 @@ class Growing(Generic[S]):
         self._extent = self._extent_of(self._joined)
 
     def add_cost(self, cost: float) -> None:
-        """Note that mistakes have got this cost."""
+        """Note a new cost of mistakes."""
         self._extent = self.extent()._replace(min_cost=min(self.extent().min_cost, cost))
 
 

@@ -14,7 +14,7 @@ from .packing import EXACT, PART_TYPES, Packing, Sparse, compress, expanded, pac
 from .store import require_savable
 
 CORRECTED = "corrected_"
-"""In the names of the arrays of a corrected layer, before those of PART_TYPES."""
+"""The prefix of PART_TYPES in the names of a corrected layer's arrays."""
 
 CORRECTED_TYPES = {CORRECTED + name: types for name, types in PART_TYPES.items()}
 
@@ -56,8 +56,8 @@ def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier:
 
     Args:
         indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero.
-        earlier: at the same indices; None if training has started from zero. Nothing that was pruned or corrected
-            before is pruned.
+        earlier: at the same indices; None if training has started from zero. Entries that were pruned or corrected
+            before are not pruned.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.

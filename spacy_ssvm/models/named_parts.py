@@ -62,7 +62,7 @@ class FactorFeatures(Protocol[Y_contra]):
         """The name of each feature that fires in a factor, and its contribution to the score."""
 
     def text(self, y: Y_contra, factor: Any) -> str:
-        """The part of y at the position of a factor, in words; the factor may be that of another structure."""
+        """The part of y at the position of a factor, in words; the factor may be another structure's."""
 
 
 def numbers_of(labels: Iterable[str | None], known: Sequence[str]) -> np.ndarray:

@@ -111,7 +111,7 @@ class Masked(NamedTuple):
         return vector
 
     def size(self) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are."""
+        """The number of non-zero weights, and of all weights."""
         return int(np.count_nonzero(self.values)), self.length
 
     def indices(self) -> np.ndarray:

@@ -156,12 +156,12 @@ class ManyLayouts(DataSet, Protocol):
 
     By row, all weights of a feature lie side by side: for every solver and any number of threads. By use, weights are
     numbered in the order in which the max-oracle first writes them: for solvers that call no other oracle, and in one
-    thread. What nobody writes to takes no memory, if weights in use lie side by side.
+    thread. Memory that is never written to is not used, so weights in use lie side by side.
     """
 
     def number_weights(self, by_use: bool) -> None:
-        """Number weights by use, where training starts from zero, or by row, with all weights that it starts from:
-        other solvers than that of corrections move those of features that no Doc has, too."""
+        """Number weights by use, if training starts from zero, or by row, with all initial weights: solvers other than
+        the corrections' also move features that no Doc has."""
 
     def by_row(self, vector: np.ndarray) -> np.ndarray:
         """A vector of weights, float64 [d], by row."""
@@ -305,7 +305,7 @@ class StructuredModel(Protocol):
         """A predictor with these weights."""
 
     def store(self, weights: Any, packing: Packing = EXACT, saved: Saved | None = None) -> None:
-        """Put the weights into the thinc Model. Those of labels that have been appended since they were made are zero.
+        """Put the weights into the thinc Model, with zeros for labels appended since.
 
         Args:
             saved: the file from which training has started, maybe with fewer labels; None for zero.

@@ -14,7 +14,7 @@ POS_FEATURE = "POS"
 NO_FEATURES = Morphology.EMPTY_MORPH
 """The string that spaCy stores for an analysis without features; nothing stands for a missing analysis."""
 SHARED = "any|"
-"""Before the name of an attribute, such as `any|Case=Nom`, which has weights for all labels with this feature."""
+"""The prefix of attributes, such as `any|Case=Nom`, whose weights are for all labels with this feature."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -43,7 +43,7 @@ def attributes_of(label: str) -> list[str]:
 def weight_labels_of(labels: tuple[str, ...]) -> tuple[str, ...]:
     """The labels; an attribute follows the second label that has it.
 
-    An attribute of one label would say the same as the label. More labels do not change the places of those before.
+    An attribute of one label would equal the label. New labels do not change earlier places.
     """
     found: list[str] = []
     counts = Counter[str]()

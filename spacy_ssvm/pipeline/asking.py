@@ -43,11 +43,11 @@ class OfWords(NamedTuple):
 class Asking:
     """Answers about Docs by the present weights of a component. All annotation of the Docs acts as a constraint.
 
-    Docs are read without whitespace tokens. Answers name the tokens of the Docs with them.
+    Docs are read without whitespace tokens; answers number the tokens of the original Docs.
 
     Args:
         codec: names the parts of answers.
-        predictor: returns the one with the present weights.
+        predictor: returns a predictor with the present weights.
         beta: β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)); None if there is none, and scores are margins.
         reads: annotation that features have learnt from.
         warn: issues the component's warnings.
@@ -129,7 +129,7 @@ class Asking:
         return part
 
     def explain(self, doc: Doc, part: NamedPart | None) -> Explanation:
-        """Why these parts of a Doc are predicted, or this one is or is not."""
+        """The reasons why the parts of a Doc are predicted, or why the given one is, or is not."""
         names, scoring = named_parts(self._codec), self._scoring()
         (words,), sequences = self._read([doc], lambda docs: scoring.explained(docs[0]))
         try:
@@ -158,7 +158,7 @@ class Asking:
     def calibration_examples(self, docs: Sequence[Doc], examples: Sequence[Example]) -> list[CalibrationExample]:
         """The sequences of these Docs with their scores, and with the known gold annotation of their examples.
 
-        Neither have whitespace tokens.
+        Both are without whitespace tokens.
         """
         parts, found = named_parts(self._codec), []
         for example, sequences in zip(examples, self._sequences(docs)[1]):
@@ -248,7 +248,7 @@ class AskedComponent(Protocol):
     """A component that is asked about Docs."""
 
     def _without_own(self, docs: Any) -> list[Doc]:
-        """The Docs, or this one alone, without what this component has set: copies of them, where it has set any."""
+        """The Docs, or this single one, without the component's own annotation; copies of them, where there is any."""
 
 
 def of_docs(ask: Callable[Concatenate[Any, Sequence[Doc], P], Iterable[Answer]]) -> MethodOfDocs[P, Answer]:
@@ -267,12 +267,12 @@ def of_docs(ask: Callable[Concatenate[Any, Sequence[Doc], P], Iterable[Answer]])
 
 
 def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:
-    """These Docs; a Doc alone is one of them, as for spaCy's components."""
+    """These Docs as a list; a single Doc counts as one, as for spaCy's components."""
     return [docs] if isinstance(docs, Doc) else list(docs)
 
 
 def checked_docs(name: str, docs: Any) -> list[Doc]:
-    """These Docs, or this one alone. name: of the component, for messages.
+    """These Docs, or this single one. name: of the component, for messages.
 
     Raises:
         TypeError: these are no Docs.

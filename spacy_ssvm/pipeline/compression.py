@@ -20,8 +20,8 @@ CANDIDATES = tuple(Packing("int8", keep) for keep in (0.3, 0.4, 0.5, 0.6, 0.7, 0
 one that costs much elsewhere."""
 
 MAX_MORE_ERRORS = 0.004
-"""By which share of them the errors of a component, 1 − score, may grow: 0.06 points of LAS where it is 84, and 0.02 of
-an accuracy of 95."""
+"""The max relative growth of a component's errors, 1 − score: 0.06 points of an LAS of 84, and 0.02 of an accuracy of
+95."""
 
 ROUNDING = 1e-9
 """The rounding error of a computed score."""
@@ -58,7 +58,7 @@ def compress_pipeline(path: Path, dev_corpus: Corpus, score_weights: Mapping[str
             ones of weight 0.
 
     Returns:
-        For each component of ours a line that says what was chosen, and what it costs.
+        For each component of ours, a line with the choice and its cost.
     """
     nlp = util.load_model(path)
     examples: Sequence[Example] = list(dev_corpus(nlp))

@@ -78,7 +78,7 @@ def check_annotation(codec: Codec, train: CorpusData, dev: CorpusData, listed: C
 
 @singledispatch
 def checks_of(codec: Codec) -> AnnotationChecks | None:
-    """The checks of a codec's gold annotation; None for a kind that nothing is known of."""
+    """The checks of a codec's gold annotation; None for an unknown kind."""
     return None
 
 

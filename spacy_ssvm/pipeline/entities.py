@@ -1,4 +1,4 @@
-"""Entities as parts of a chain, for those who ask for some, and as limits of its labels."""
+"""Entities as parts of a chain, for users' questions, and as limits of its labels."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -62,7 +62,7 @@ class Entities(Tags):
         return NamedPart(start, end, label)
 
     def mistakes(self, example: Example) -> list[Mistake]:
-        """An entity that is missed is paired with one that overlaps it, others with nothing."""
+        """Pair each missed entity with one that overlaps it, and all others with nothing."""
         gold = {(e.start, e.end, e.label_) for e in example.get_aligned_spans_y2x(example.reference.ents)}
         found = {(e.start, e.end, e.label_) for e in example.predicted.ents}
         known = [tag is not None for tag in example.get_aligned_ner()]

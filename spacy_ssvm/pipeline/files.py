@@ -130,7 +130,7 @@ class Files:
         return {field: contents for field, contents in files.items() if field not in self._exclude}
 
     def _loaded(self, source: FieldSource, warn: Warnings) -> TrainedState:
-        """The state that is read from a source. Where anything is wrong with it, the model stays as it was."""
+        """The state that is read from a source. If it is invalid, the model does not change."""
         before, has_model = self._trained, "model" not in self._exclude
         model, loaded, cfg = before.model, before.anew(), dict[str, Any]()
 

@@ -1,4 +1,4 @@
-"""Sentences that are too long to be parsed as a whole: where they are cut, and how one tree is made of their parts."""
+"""Sentences that are too long to be parsed as a whole: cutting them, and joining the trees of their parts."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ MAX_SENTENCE = 250
 """The max number of tokens of a sentence that is parsed as a whole: time is cubic in it, and memory quadratic."""
 
 MAX_PART = 60
-"""The max number of tokens of a part of a longer one. Sentences are seldom longer, so that parts of more tokens hold
-several, are slower and, where there is punctuation, worse."""
+"""The max number of tokens of a part. Sentences are seldom longer: larger parts have several, are slower and, where
+there is punctuation, worse."""
 
 _SENTENCE_ENDS = frozenset((*Sentencizer.default_punct_chars, "…"))
 

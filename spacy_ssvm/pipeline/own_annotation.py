@@ -56,7 +56,7 @@ class OwnAnnotation:
             self._predictions[doc] = Prediction(len(of_doc), found, prediction)
 
     def without_own(self, codec: Codec, docs: Sequence[Doc], words: Sequence[Doc], predict: Predict) -> list[Doc]:
-        """The words of the Docs as the component would find them: copies without its own annotation, or those given.
+        """The words of the Docs without the component's own annotation: copies, or the given ones if there is none.
 
         What others have set before or changed since stays. Sentence boundaries are removed if there were none when the
         component wrote. predict: the predictions of the component, for unknown Docs.
@@ -79,7 +79,7 @@ class OwnAnnotation:
         return {number: writing for number, writing in found if writing and writing.n_words == len(words[number])}
 
     def _without(self, codec: Codec, docs: Sequence[Doc], writings: Mapping[int, Prediction]) -> list[Doc]:
-        """The Docs; those with a writing without its annotation."""
+        """The Docs, without the written annotation where there is a writing."""
         left, numbers, attributes = list(docs), list(writings), codec.attributes
         for number, after in zip(numbers, _written(codec, docs, numbers, writings.values())):
             doc, given = docs[number], writings[number].given
@@ -104,7 +104,7 @@ def given_annotation(codec: Codec, doc: Doc) -> Given:
 def without_written(
     attributes: Sequence[int], present: np.ndarray, written: np.ndarray, before: np.ndarray
 ) -> np.ndarray:
-    """The present values of A attributes without those that were written, uint64 [T, A].
+    """The present values of A attributes without the written ones, uint64 [T, A].
 
     Entities are compared whole: one that has been extended is not the one that was written. present, written, before:
     uint64 [T, A], the values now, directly after writing, and before.
@@ -138,7 +138,7 @@ def _is_annotated(codec: Codec, doc: Doc) -> bool:
 
 
 def _values(codec: Codec, doc: Doc, given: Given) -> np.ndarray:
-    """The values that were found on a Doc, uint64 [T, A]; 0 where there were none."""
+    """The values found on a Doc, uint64 [T, A]; 0 for none."""
     return np.zeros((len(doc), len(codec.attributes)), np.uint64) if given.values is None else given.values
 
 
@@ -153,7 +153,7 @@ def _predicted(
 
 
 def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings: Iterable[Prediction]) -> list[Doc]:
-    """Copies of the Docs with these numbers, each as it was when the component had just written to it."""
+    """Copies of the Docs with these numbers, each as directly after the component wrote to it."""
     copies, writings = [], list(writings)
     for number, (_, given, _) in zip(numbers, writings):
         doc = docs[number]

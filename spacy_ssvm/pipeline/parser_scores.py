@@ -18,7 +18,7 @@ class Counts(NamedTuple):
 
     Attributes:
         gold: gold tokens whose head is annotated.
-        predicted: predicted tokens that stand for these.
+        predicted: predicted tokens aligned to these.
         heads: predicted tokens with the right head.
         arcs: predicted tokens with the right head and the right label.
     """

@@ -49,8 +49,8 @@ class TrainedState:
         saved_state: the solver's state from a file, until training resumes from it.
         seed: of a solver whose parameters have none.
         gets_parts: whether batches come in parts, as in `Trainer`.
-        has_begun: whether training goes on, from zero or from a saved state: weights without one are corrected, unless
-            the settings say otherwise.
+        has_begun: whether training continues, from zero or from a saved state; otherwise weights are corrected, unless
+            the settings differ.
         awaits_update: whether no `update` has come yet.
         start: the arrays of the model from which training has started, if it was loaded.
         weights: the model's, if they have been read.
@@ -228,7 +228,7 @@ class TrainedState:
         return self.begun()
 
     def restarted(self, weights: np.ndarray) -> "TrainedState":
-        """The state that goes on from these weights, float64 [d], without the examples of the present training."""
+        """The state that continues from these weights, float64 [d], without the examples of the present training."""
         assert self.training is not None
         data = self.training.data.without_docs()
         if isinstance(data, ManyLayouts):
@@ -344,7 +344,7 @@ class TrainedState:
         return _unpickled, (self.stored(), self.codec, self.vocab, self.settings, self.solver, self.record, state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "TrainedState":
-        """Copy the training under way, too: the copy goes on as this one would."""
+        """Copy the training under way, too: the copy continues as this one would."""
         if not isinstance(self.training, Training | None):
             # Its workers learn for one component.
             return deepcopy(self.copied(self.codec), memo)
@@ -424,7 +424,7 @@ def _unpickled(
 
 @contextmanager
 def unchanged_on_error(model: Model) -> Iterator[None]:
-    """Where this context fails or is interrupted, the model has the weights and attributes of before."""
+    """A context that restores the model's weights and attributes if it fails or is interrupted."""
     before = store.snapshot(model)
     try:
         yield

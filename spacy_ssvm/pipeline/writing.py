@@ -42,7 +42,7 @@ def write_values(
     given: Sequence[Given],
     values_of: ValuesOf,
 ) -> None:
-    """Set A attributes of all tokens of Docs. overwrite: given values that are set do not stay."""
+    """Set A attributes of all tokens of Docs. overwrite: replace given values."""
     for doc, _, values, before in with_values(docs, predictions, given, values_of):
         if not overwrite and before.values is not None:
             values = np.where(before.values != 0, before.values, values)
@@ -104,8 +104,8 @@ def write_origin(words: Doc, attributes: Sequence[int]) -> None:
 
 
 def _keep_entities(doc: Doc, is_space: np.ndarray, columns: dict[int, np.ndarray]) -> None:
-    """Keep whitespace at the edges of entities that the Doc has had before and whose words stay one, and blocked
-    whitespace: it was not the component that set these.
+    """Keep blocked whitespace, and whitespace at the edges of earlier entities whose words remain an entity: the
+    component has not set these.
 
     Args:
         is_space: bool [T].

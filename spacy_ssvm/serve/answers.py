@@ -41,7 +41,7 @@ class Layer:
     Attributes:
         items: as the component predicts them now.
         missed: items that the text was taught and that are not predicted; an empty label says that there is no entity.
-        is_accepted: whether the text was said to be right as a whole.
+        is_accepted: whether the text was accepted as right as a whole.
     """
 
     component: str
@@ -76,7 +76,7 @@ class SaidReason:
 
 @dataclass(frozen=True)
 class Answer:
-    """Why an item is predicted, or is not; margin: null where nothing else, or not this, is possible."""
+    """The reasons why an item is predicted, or not; margin: null if nothing else, or not this, is possible."""
 
     title: str
     verdict: str
@@ -96,7 +96,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Learnt:
-    """A lesson learnt; number: of corrections so far; start, end: the whole tokens that a selection stands for.
+    """A lesson learnt; number: of corrections so far; start, end: of the whole tokens of a selection.
 
     Attributes:
         is_snapped: whether the selection cut a token.
@@ -136,7 +136,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes in all watched texts since this was last asked; the texts that were taught themselves count."""
+    """Changes in all watched texts, also taught ones, since the last request."""
 
     changes: list[Change]
     n_watched: int
@@ -145,7 +145,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Listed:
-    """A text in a list: the beginning of it, and the components that it has taught, or was accepted for."""
+    """A text in a list: its beginning, and the components that it has taught, or was accepted for."""
 
     document: str
     number: int

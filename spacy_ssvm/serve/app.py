@@ -21,7 +21,7 @@ from .session import MAX_BEST, Session
 from .views import MAX_LABEL
 
 WAITING = 30.0
-"""Seconds that a request waits for those before it."""
+"""The max seconds that a request waits for earlier ones."""
 MAX_LISTED = 500
 STATIC = Path(__file__).with_name("static")
 
@@ -38,7 +38,7 @@ class Busy(Exception):
 
 
 class OneAtATime:
-    """A session for the threads of a server: one of them at a time has it."""
+    """A session for the threads of a server, one at a time."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._lock = session, Lock()
@@ -59,7 +59,7 @@ class OneAtATime:
 
 
 class Body(BaseModel):
-    """A body that has the fields that it should have, and no others."""
+    """A body with exactly the declared fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -206,7 +206,7 @@ def create_app(session: Session) -> FastAPI:
 
     @app.post("/api/corrections", operation_id="teach")
     def teach(body: TaughtItem) -> answers.Learnt:
-        """Teach that an item is right. It is on the disk when this is answered."""
+        """Teach that an item is right; the answer follows once this is on the disk."""
         with alone() as session:
             return session.teach(body.id, body.document, body.component, body.start, body.end, body.label, body.head)
 
@@ -224,7 +224,7 @@ def create_app(session: Session) -> FastAPI:
 
     @app.get("/api/changes", operation_id="changes")
     def changes() -> answers.Changes:
-        """The changes of predictions for the first texts since this was last asked."""
+        """The changes of predictions for the first texts since the last request."""
         with alone() as session:
             return session.changes()
 
@@ -245,7 +245,7 @@ def create_app(session: Session) -> FastAPI:
 
     @app.post("/api/save", operation_id="save")
     def save(_: Nothing) -> answers.Written:
-        """Save the pipeline with what it was taught."""
+        """Save the taught pipeline."""
         with alone() as session:
             return session.save()
 

@@ -1,4 +1,4 @@
-"""The files of a session: the annotation that was taught, and the pipeline that it has taught."""
+"""The files of a session: the taught annotation, and the taught pipeline."""
 
 import shutil
 from collections.abc import Mapping

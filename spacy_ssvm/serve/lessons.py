@@ -1,7 +1,6 @@
 """The lessons that texts have given to components, in order: on the disk before they are acknowledged, and undone.
 
-A pipeline that begins with the same files and the same journal learns it again in the same order, and so has the same
-weights.
+A pipeline from the same files learns the same journal again in the same order, and so has the same weights.
 """
 
 import time
@@ -48,10 +47,10 @@ class Event(NamedTuple):
     """The changes that one correction has made.
 
     Attributes:
-        key: the name that the one who asked has given it.
-        taught: all that the text has been taught of this kind, from then on.
+        key: the name in the request.
+        taught: all taught annotation of this kind of the text, from then on.
         before: the same before.
-        first: the items that were predicted before the text was first taught, if this was then.
+        first: the items predicted before, if this was the text's first correction.
     """
 
     key: str

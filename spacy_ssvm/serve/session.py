@@ -24,7 +24,7 @@ MAX_WATCHED = 300
 MAX_RANKED = 2_000
 """Texts that are ranked at a time; of more, every k-th is."""
 RANKED_FOR = 10
-"""Texts that are suggested before all are ranked anew."""
+"""The number of texts suggested between two rankings."""
 MAX_LABELS = 2_000
 MAX_REASONS = 10
 MAX_BEST = 10
@@ -147,10 +147,10 @@ class Session:
     def teach(
         self, key: str, document: str, component: str, start: int, end: int, label: str, head: int | None = None
     ) -> answers.Learnt:
-        """Learn that this item is right. A selection that cuts tokens stands for these tokens.
+        """Learn that this item is right. A selection that cuts tokens is extended to them.
 
         Args:
-            key: the name of this correction: a second one of the same name changes nothing, and has the same answer.
+            key: the name of this correction; a second one of the same name changes nothing and gets the same answer.
             start, end, head: characters.
             label: empty for no entity.
 
@@ -213,7 +213,7 @@ class Session:
         return self._lessons.undo(key)
 
     def changes(self) -> answers.Changes:
-        """The differences of the predictions for watched texts from those when this was last asked."""
+        """The differences of the predictions for watched texts since the last request."""
         begun = time.perf_counter()
         documents = list(islice(self._lessons.texts, MAX_WATCHED))
         changes = []
@@ -277,7 +277,7 @@ class Session:
         return answers.Written([str(self.folder / name) for name in contents], len(self._lessons.taught_texts))
 
     def save(self) -> answers.Written:
-        """Save the pipeline with what it was taught. Until it is complete, an earlier one stays."""
+        """Save the taught pipeline. Until it is complete, an earlier one stays."""
         output = save(self.nlp, self.folder)
         self._lessons.is_saved = True
         return answers.Written([str(output)], len(self._lessons.taught_texts))

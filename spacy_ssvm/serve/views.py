@@ -141,7 +141,7 @@ class MorphView(View):
 
 
 class LemmaView(View):
-    """Lemmas, which the component makes by edit scripts."""
+    """Lemmas, which edit scripts make."""
 
     kind = "lemmas"
     labels = ()

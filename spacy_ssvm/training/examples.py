@@ -20,7 +20,7 @@ class GoldReader(Protocol):
     """Reads the gold annotation of a component, as its codec does."""
 
     def gold(self, example: Example) -> Any:
-        """The gold annotation of the predicted Doc; its `is_annotated` says whether it has anything to learn."""
+        """The gold annotation of the predicted Doc; its `is_annotated` tells whether there is anything to learn."""
 
     def survey(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
         """The survey of these examples and their gold annotation."""
@@ -83,8 +83,8 @@ class EncodedExamples:
         numbers: of all, in the corpus or batch.
         references: their reference Docs.
         annotation: read from their predicted Docs, as in `ReadExamples`.
-        places: where among them those are that are encoded; the others are known.
-        batches: these, encoded, in order.
+        places: of the encoded ones among them; the others are known.
+        batches: the encoded ones, in order.
     """
 
     numbers: list[int]
@@ -141,7 +141,7 @@ def read_examples(
 def encode(
     read: ReadExamples, model: StructuredModel, unreadable: Unreadable, size: int | None = None
 ) -> EncodedExamples:
-    """Encode examples, in batches of this size, or in a single one. Those where that fails are noted as unreadable."""
+    """Encode examples, in batches of this size, or in a single one. Unreadable ones are noted as such."""
     fresh, batches, encoded = list(read.fresh()), list[Batch](), set[int]()
     parts = [fresh] if size is None else [fresh[first : first + size] for first in range(0, len(fresh), size)]
     for part in parts:

@@ -22,7 +22,7 @@ LOGGER = logging.getLogger("spacy")
 FOLDS = 5
 
 LONGEST = 25
-"""The largest number of tokens that the first pass of a chain learns from at once."""
+"""The max number of tokens that the first pass of a chain learns from at once."""
 
 EPOCHS = 6
 

@@ -33,8 +33,8 @@ class Score(NamedTuple):
     """A development score.
 
     Attributes:
-        counts: float64 [documents, ratios, 2], from which it follows: the numerators and denominators of ratios, such
-            as F1, whose sums over documents make the score; None if it is no such score.
+        counts: float64 [documents, ratios, 2], the numerators and denominators of ratios, such as F1, whose sums over
+            documents make the score; None if it is no such score.
     """
 
     total: float
@@ -102,7 +102,7 @@ def as_good(trials: Sequence[Trial], weights: Sequence[float]) -> list[bool] | N
     counts = np.stack([trial.counts for trial in trials if trial.counts is not None])
 
     def scores(times: np.ndarray) -> np.ndarray:
-        """The score of each trial, where each document occurs so many times."""
+        """The score of each trial, given the number of times that each document occurs."""
         right, of = np.moveaxis(np.tensordot(times, counts, axes=(0, 1)), -1, 0)
         return np.asarray(np.divide(right, of, out=np.zeros_like(right), where=of > 0) @ np.asarray(weights))
 
@@ -153,7 +153,7 @@ def try_values(
 
     Args:
         evaluate: returns the development score.
-        epochs: the most epochs to learn.
+        epochs: the max number of epochs.
         report: is called with the number and the score of each epoch.
         anew: start from scratch instead.
 

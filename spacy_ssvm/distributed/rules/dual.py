@@ -217,7 +217,7 @@ class DualBlock(LearningBlock):
         self.learner.keeps_planes = True
         self._objective = dual_objective(parameters)
         self._previous = np.zeros(0)
-        """α of the first planes after the last step, without momentum; others are new."""
+        """α of the first planes after the last step, without momentum; later planes are new."""
         # Of each plane in the present epoch: α before it, Δα, and α after it with momentum.
         self._before = self._moves = self._ahead = np.zeros(0)
 
@@ -270,13 +270,13 @@ class DualBlock(LearningBlock):
         self._before = self._moves = self._ahead = np.zeros(0)
 
     def _of_all(self, values: np.ndarray) -> np.ndarray:
-        """Values of the first planes, and 0 for those that are new, float64."""
+        """Values of the first planes, and 0 for new planes, float64."""
         padded = np.zeros(len(self.learner.planes.alpha))
         padded[: len(values)] = values
         return padded
 
     def _trimmed(self, values: np.ndarray) -> np.ndarray:
-        """Let the planes close their gaps; what stays of an array of a value of each plane."""
+        """Close the gaps between planes; returns an array of values by plane without the dropped ones."""
         numbers = trim(self.learner.planes)
         return values[: len(numbers)][numbers != NO_PLANE]
 

@@ -23,7 +23,7 @@ class MixedEpoch(NamedTuple):
     Attributes:
         loss: summed over the visits.
         direction: how far it has moved w.
-        mean: how far the mean of w over the epoch is from where w was.
+        mean: how far the mean of w over the epoch is from the initial w.
     """
 
     loss: float
@@ -103,7 +103,7 @@ class DescentEpoch(NamedTuple):
     Attributes:
         loss: summed over the visits.
         shrinkage: the factor by which the epoch has multiplied w, besides adding to it.
-        direction: what it has added.
+        direction: the vector that it has added.
     """
 
     loss: float

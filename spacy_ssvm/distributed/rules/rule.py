@@ -71,7 +71,7 @@ class Block:
         self.common = SparseVector(state["indices"], state["values"]).dense(len(self.common))
 
     def common_vector(self) -> SparseVector:
-        """The common vector, as it travels."""
+        """The common vector, for messages."""
         return sparse(self.common)
 
     def slacks(self, change: SparseVector) -> Slacks:
@@ -114,7 +114,7 @@ class Driver(Protocol):
     """The driver half: how the blocks of one component learn."""
 
     def begin(self, number: int) -> None:
-        """Let the workers know how the last epoch has ended, and begin epoch `number`, as far as they can."""
+        """Tell the workers how the last epoch has ended, and let them begin epoch `number`, as far as they can."""
 
     def epoch(self, number: int) -> Progress:
         """Epoch `number`, from 0, of all blocks; `step`, or `begin` of the next one, has to follow."""

@@ -64,7 +64,7 @@ def _halves(parts: Range) -> tuple[Range, Range]:
 
 
 class SubtreeSum(NamedTuple):
-    """The sum of a subtree of parts, as it travels."""
+    """The sum of a subtree of parts, for messages."""
 
     parts: Range
     values: np.ndarray
@@ -131,7 +131,7 @@ class SharedPasses(Passes):
         self._blocks = blocks
         self._n_parts = n_parts
         self._latest: tuple[np.ndarray, PassSum] | None = None
-        """The last w, and the sums at it: a solver that begins an epoch asks again for those that it has ended with."""
+        """The last w, and the sums at it: a solver begins an epoch with the sums that ended the last one."""
 
     def losses(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         found = self._sum(weights)

@@ -15,7 +15,7 @@ from .scores import add_loss, best_path, decode_sequences, emission_scores
 from .weights import split
 
 UNLIKELY = -1e6
-"""Score of a transition that only annotation makes; finite, so that sums with it keep their digits."""
+"""Score of a transition that occurs only in annotation; finite, so that sums with it keep their digits."""
 
 
 def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -32,7 +32,7 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
 
 
 def _agreeing(chains: Chains, examples: np.ndarray, annotated: np.ndarray) -> Chains:
-    """Chains where, in these examples, a label costs 1 if it differs from `annotated`, int32 [T]; no label does from
+    """Chains where, in these examples, a label costs 1 if it differs from `annotated`, int32 [T], where that is not
     -1."""
     tokens, costs = elements(chains.starts, examples), np.zeros(len(annotated))
     costs[tokens] = annotated[tokens] >= 0
@@ -40,7 +40,7 @@ def _agreeing(chains: Chains, examples: np.ndarray, annotated: np.ndarray) -> Ch
 
 
 def _relabel(chains: Chains, examples: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Give the examples these gold labels, int32 [T]. Returns those that had others, ascending."""
+    """Give the examples these gold labels, int32 [T]. Returns the examples that had others, ascending."""
     tokens = elements(chains.starts, examples)
     changed = tokens[chains.gold[tokens] != labels[tokens]]
     chains.gold[changed] = labels[changed]

@@ -27,7 +27,7 @@ class Chains(NamedTuple):
         costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
         kinds: int32 [T], rows of `constraints.token`.
         numbering: of the weights, where they are numbered by use; else empty.
-        decoder: what decoding reads besides scores.
+        decoder: data that decoding reads besides scores.
     """
 
     starts: Int64Array

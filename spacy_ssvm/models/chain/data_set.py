@@ -91,7 +91,7 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
 
     def _examples(self, encoded: EncodedChains) -> tuple[np.ndarray, np.ndarray, Any]:
         """The number of examples of each Doc, before long ones are cut, int64 [n], the first token of each example and
-        the end, int64, and which tokens these are of."""
+        the end, int64, and the tokens that the examples have."""
         starts = encoded.columns.starts
         if not self._segmentation.of_tokens:
             return np.ones(len(starts) - 1, np.int64), starts, slice(None)

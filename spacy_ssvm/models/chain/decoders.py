@@ -20,11 +20,11 @@ from .numbering import NO_STEPS, StepNumbering
 
 
 class Decoder(NamedTuple):
-    """The data that decoding by weights that are learnt reads besides scores of tokens.
+    """The data that decoding reads, besides scores of tokens, while weights are learnt.
 
     Attributes:
         alone: whether there are no transitions: each token is labelled by itself.
-        allowed: where labels are left out, those whose scores are read; else empty.
+        allowed: where labels are left out, the labels whose scores are read; else empty.
         used: the places of the weights of transitions, where these are numbered by use; else empty.
     """
 
@@ -106,7 +106,7 @@ def transition_scores(constraints, weights):
 
 @kernel
 def _decode_each(scores, path):
-    """The labels of tokens by themselves: the lowest one of the best."""
+    """The labels of tokens by themselves; the lowest one of equals."""
     total = 0.0
     for t in range(len(path)):
         score, best = scores[t], 0

@@ -21,7 +21,7 @@ class FeatureRows:
     Args:
         program: compiled templates.
         table: the feature index, to which features are added; made from its keys after `release`.
-        earlier: of the weights from which training starts; by default, that is zero.
+        earlier: the weights from which training starts; zero by default.
     """
 
     def __init__(self, program: Program, table: Table, n_labels: int, earlier: StartWeights | None = None) -> None:
@@ -86,7 +86,7 @@ class FeatureRows:
         return FeatureRows(self._program, table, self._n_labels, no_start_weights(self._n_labels, seen))
 
     def initial(self, first: int) -> np.ndarray:
-        """The earlier weights from number `first` on, after those of transitions: float32 [L² + R · L − first]."""
+        """The earlier weights from number `first` on, beyond the transitions: float32 [L² + R · L − first]."""
         assert self.earlier.weights is not None
         return blocks_of(self.earlier.weights, self.keys()[first // self._n_labels - self._n_labels :])
 
@@ -108,11 +108,11 @@ class FeatureRows:
         return self._counts
 
     def count_anew(self) -> None:
-        """Forget the counts: other features take the place of some."""
+        """Forget the counts, because some features are replaced."""
         self._counts, self._n_counted = np.zeros(0, np.int32), 0
 
     def seen(self, rows: np.ndarray) -> np.ndarray:
-        """log₂(1 + n), rounded, uint8 [R], of how often each row was seen, here or earlier; rows: as for `counts`."""
+        """log₂(1 + n), rounded, uint8 [R], for rows seen n times, here or earlier; rows: as for `counts`."""
         weights = self.earlier.weights
         earlier = self.earlier.seen if weights is None else seen_of(weights, self.keys())
         return frequency.exponents(self.counts(rows), earlier)

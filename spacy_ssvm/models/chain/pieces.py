@@ -1,8 +1,8 @@
 """The segmentation of Docs into a solver's examples: whole Docs, pieces of long ones, or single tokens.
 
-An epoch makes one plane of an example, however long it is, so that a solver learns little from a few long sequences.
-Pieces have the features that their tokens have in the whole Doc; only the transition from one piece to the next one is
-not scored. Predictions are of whole Docs.
+An epoch makes one plane of an example of any length, so that a solver learns little from a few long sequences. Pieces
+have the features that their tokens have in the whole Doc; only the transition from one piece to the next one is not
+scored. Predictions are of whole Docs.
 """
 
 from collections.abc import Sequence

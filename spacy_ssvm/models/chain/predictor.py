@@ -92,7 +92,7 @@ class ChainPredictor:
         return columns, types, kinds, self._preferred(constraints)
 
     def _preferred(self, constraints: Constraints) -> Constraints:
-        """Constraints without labels that are not learnt yet where there are others."""
+        """Constraints that rule out labels not learnt yet, except where nothing else is left."""
         unlearnt = self._space.unlearnt
         if not unlearnt:
             return constraints
@@ -143,7 +143,7 @@ class ChainPredictor:
         return labels
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
-        """For each token, the templates that fire, by number, and what each adds to the labels' scores, float64 [L]."""
+        """For each token, the templates that fire, by number, and their parts of the labels' scores, float64 [L]."""
         n_labels = len(self.constraints.start)
         found: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(int(columns.starts[-1]))]
         for number in range(len(self.extractor.templates)):

@@ -1,4 +1,4 @@
-"""Rows of label weights: without those that are zero, as they are stored, and laid out for prediction.
+"""Rows of label weights: sparse ones, as stored, and ones laid out for prediction.
 
 A feature has weights for a few of hundreds of labels.
 """

@@ -15,7 +15,7 @@ class ChainGold(NamedTuple):
 
     Attributes:
         labels: the weight label of each token, None where it is unknown.
-        forbidden: runs that are known to be wrong, each the number of a token and the weight labels from there on.
+        forbidden: wrong runs, each the number of a token and the weight labels from there on.
     """
 
     labels: Sequence[str | None]
@@ -23,7 +23,7 @@ class ChainGold(NamedTuple):
 
     @property
     def is_annotated(self) -> bool:
-        """Whether there is anything to learn in it."""
+        """Whether any label is known."""
         return bool(self.forbidden) or any(label is not None for label in self.labels)
 
 
@@ -35,7 +35,7 @@ class TokenKinds:
     attributes: tuple[int, ...] = ()
     """spaCy's numbers of the A token attributes that kinds depend on, whose values, uint64 [T, A], the methods get."""
     constraining: tuple[int, ...] = ()
-    """Attributes among those that limit labels in training, too, and that other components may change."""
+    """Attributes that limit labels in training, too, and that other components may change."""
     outside: int | None = None
     """The label on either side of a place where long Docs can be cut, to learn from pieces; None for anywhere."""
 
@@ -47,8 +47,8 @@ class TokenKinds:
         return with_fixed(unconstrained(self.n_labels))
 
     def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        """The kinds in training, int32 [T]: existing annotation constrains tokens without a gold label, and gold goes
-        before it.
+        """The kinds in training, int32 [T]: existing annotation constrains tokens without a gold label; gold takes
+        precedence.
 
         Args:
             gold: int32 [T], gold labels, -1 where unknown.

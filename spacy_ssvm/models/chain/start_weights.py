@@ -16,8 +16,8 @@ class StartWeights(NamedTuple):
         seen: as in `ChainWeights`, of the rows that the data set's table has from the start; None if unknown.
         is_new: bool [L], the labels that corrections are to learn.
         is_unused: bool [L], new labels, and others without any weight.
-        weights: given if the table has no rows at the start and gets only those of its Docs; the weights of all other
-            rows stay as they are here.
+        weights: given if the table has no rows at the start and gets only its Docs' rows; all other rows keep these
+            weights.
     """
 
     seen: np.ndarray | None

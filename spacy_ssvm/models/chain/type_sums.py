@@ -1,4 +1,4 @@
-"""Sums of the scores of features that read one word type only: each is found once, for fixed weights."""
+"""Sums of the scores of features that read one word type only, computed once for fixed weights."""
 
 from dataclasses import dataclass, field
 from threading import Lock
@@ -23,7 +23,7 @@ MAX_SCORES = 1 << 23
 
 
 class SharedScores(NamedTuple):
-    """Scores that depend on word types only: each token adds those of its own type and of its neighbours' types.
+    """Scores that depend on word types only: a token's score has its own type's and its neighbours' types' parts.
 
     Token t adds vectors[entries[t + offsets[g]], g] for each of G offsets; entry 0 is for positions outside the
     sequence.
@@ -40,7 +40,7 @@ class SharedScores(NamedTuple):
 
 
 NOTHING_SHARED = SharedScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0, 0)))
-"""The scores of tokens all come from features of their own."""
+"""No scores by word types."""
 
 
 @kernel

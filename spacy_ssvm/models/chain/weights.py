@@ -68,14 +68,14 @@ class ChainWeights(NamedTuple):
     """The weights to predict with, of R feature rows and L labels.
 
     Attributes:
-        keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from
+        keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index the row, from
             1.
         transitions: float32 [L, L], of the steps from label i to label j.
         rows: the label weights of each row.
         hash_bits: 0 for an exact index.
         seen: uint8 [R], log₂(1 + n), rounded, of how often the feature of each row was seen in training; None if
             unknown.
-        names: of the feature of each row, empty if it is unknown; None if names are not saved.
+        names: of each row's feature, empty if unknown; None if names are not saved.
         first_pass: of a chain with labels of its own and without hash_bits, seen and names; None if there is none.
     """
 
@@ -88,7 +88,7 @@ class ChainWeights(NamedTuple):
     first_pass: "ChainWeights | None" = None
 
     def size(self) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are."""
+        """The number of non-zero weights, and of all weights."""
         n_labels = len(self.transitions)
         used, total = (0, 0) if self.first_pass is None else self.first_pass.size()
         used += len(self.rows.values) + int(np.count_nonzero(self.transitions))
@@ -327,7 +327,7 @@ def widen(weights: ChainWeights, n_labels: int) -> ChainWeights:
 
 
 def spread(weights: ChainWeights) -> ChainWeights:
-    """Hashed rows at their place among all 2ᵇ, the others zero; without names."""
+    """Hashed rows at their places among all 2ᵇ, with zeros elsewhere, without names."""
     places, n_rows = weights.keys.astype(np.int64) - 1, 1 << weights.hash_bits
     sizes, seen = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.uint8)
     sizes[places] = np.diff(weights.rows.starts)

@@ -227,7 +227,7 @@ def _by_head(read):
 
 @kernel
 def _score_heads(read, by_head, m, bits, weights, codes, hashed, sums, scores):
-    """Set scores, float64 [n + 1], to those of all arcs to m, in steps; by_head: of `_by_head`.
+    """Set scores, float64 [n + 1], to the scores of all arcs to m, in steps; by_head: from `_by_head`.
 
     The loops are inside out, compared with `score_features`: a conjunction at a time, for all heads.
 

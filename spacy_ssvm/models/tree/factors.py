@@ -1,4 +1,4 @@
-"""The features that fire in the factors of one sentence's trees, by name, and what each adds to the score."""
+"""The features that fire in the factors of one sentence's trees, by name, with their contributions."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""The output space of trees: the labels of arcs, and what Docs say about sentences and heads."""
+"""The output space of trees: the labels of arcs, and the sentences and heads that Docs set."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -28,7 +28,7 @@ class TreeGold(NamedTuple):
 
     @property
     def is_annotated(self) -> bool:
-        """Whether there is anything to learn in it."""
+        """Whether any head is known."""
         return bool((self.heads != UNKNOWN).any())
 
 

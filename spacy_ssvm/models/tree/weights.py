@@ -60,7 +60,7 @@ class TreeWeights(NamedTuple):
     seen: np.ndarray = UNKNOWN_COUNTS
 
     def size(self) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are."""
+        """The number of non-zero weights, and of all weights."""
         n_used, n = self.trees.size()
         return n_used + int(np.count_nonzero(self.first_pass)), n + len(self.first_pass)
 

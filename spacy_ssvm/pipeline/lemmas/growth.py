@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Log(Generic[Key, Value]):
-    """Changes in the order of their coming, n of them so far."""
+    """Changes in order, n of them so far."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -55,8 +55,8 @@ class Growth(Generic[Key, Value]):
         return {key: value for key, value in values if value is not None}
 
     def with_changes(self, changes: Mapping[Key, Value]) -> "Growth[Key, Value] | None":
-        """This mapping with other values of these keys. None where there would be more changes than keys at first: it
-        is time to begin anew, with all of them as the first ones; so that adding n keys takes a time of order n.
+        """This mapping with other values of these keys. None if there would be more changes than initial keys: the
+        caller is to begin anew, with all keys as initial ones, so that adding n keys takes O(n) time.
         """
         if self._time + len(changes) > self._n_first:
             return None

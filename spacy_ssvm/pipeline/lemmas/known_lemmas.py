@@ -57,7 +57,7 @@ class KnownLemmas:
 
     @property
     def beginnings(self) -> set[str]:
-        """All beginnings of lemmas, and perhaps of some that only other values know, which were made of this one."""
+        """All beginnings of lemmas, and perhaps some that only values made from this one know."""
         if not self._beginnings:
             self._beginnings.update(*map(_beginnings, self.forms()))
         return self._beginnings
@@ -80,7 +80,7 @@ class KnownLemmas:
         return KnownLemmas(self._first, growth, beginnings)
 
     def is_known(self, form: str, lemma: str) -> bool:
-        """Whether a form other than this one, which is lower-cased, has the lemma."""
+        """Whether a form other than this lower-cased one has the lemma."""
         known = self._growth.get(lemma)
         return known is not None and known != form
 

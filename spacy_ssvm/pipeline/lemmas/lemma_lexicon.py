@@ -25,7 +25,7 @@ READ = (ORTH, TAG, POS, MORPH)
 LEVELS = ((0, 1, 2, 3), (0, 2), (0,))
 """The attributes of a key, by their places in READ: all of them, the form and its coarse tag, the form alone."""
 LEARNT = LEVELS[:2]
-"""The levels by which examples are noted: with other tags, a form may have a lemma that they do not show."""
+"""The levels at which examples are noted: with other tags, a form may have a lemma unseen in them."""
 
 Known = Mapping[int, Iterable[str]]
 """Key → the scripts that a word with this key has."""
@@ -208,7 +208,7 @@ def unpack_lexicon(packed: str) -> LemmaLexicon:
 
 
 def pack_lexicon(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
-    """The lexicon of these keys, which were made of values of `read`."""
+    """The lexicon of these keys, which are of values of `read`."""
     numbers: dict[tuple[str, ...], int] = {}
     ordered = sorted((key, tuple(sorted(scripts))) for key, scripts in known.items())
     sets = [numbers.setdefault(scripts, len(numbers)) for _, scripts in ordered]

@@ -1,4 +1,4 @@
-"""`ssvm_lemmatizer`: a lemma for each token, by the edit script that makes it of the form."""
+"""`ssvm_lemmatizer`: a lemma for each token, by the edit script that makes it from the form."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -56,7 +56,7 @@ class ScriptKinds(TokenKinds):
         return self._of_forms(docs, values)
 
     def _of_forms(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
-        """The kind of each token by what applies to its form, int32 [T]."""
+        """The kind of each token by the scripts that apply to its form, int32 [T]."""
         orths, places = np.unique(values[:, 0], return_inverse=True)
         if not docs:
             return np.zeros(0, np.int32)
@@ -110,7 +110,7 @@ class ScriptKinds(TokenKinds):
 class FormLimits:
     """The scripts that a form may have, as kinds: by length and case, and by the form where a script is for it alone.
 
-    A case that gives a form which an earlier one gives, too, is left out: every lemma has one script.
+    A case with the same result as an earlier one is left out: every lemma has one script.
 
     allowed: bool [K, L].
     """

@@ -292,8 +292,8 @@ def _rows(points: Sequence[Values], epochs: str) -> Callable[[Values, int, float
 
 
 def _unread(nlp: Language, name: str) -> list[str]:
-    """The components of this package whose annotation the named one does not read, so that they need not learn: those
-    after it, and, if its features read words only, those before it but for boundaries of sentences."""
+    """The components of this package whose annotation the named one does not read, so that they need not learn: all
+    after it and, if its features read words only, the ones before it, except senters."""
     place = nlp.pipe_names.index(name)
     pipe: Any = nlp.get_pipe(name)
     reads = pipe.trained.structured.reader.annotation

@@ -164,8 +164,8 @@ class BlockWorker:
             learnt, batches = self._encoded_shard(component, setup)
         if not learnt:
             raise ValueError(
-                f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
-                "has every document whose turn it is: take fewer workers, or annotate more documents"
+                f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, "
+                "to which documents are dealt in turn: take fewer workers, or annotate more documents"
             )
         data = self._pipe(component).trained.data_set(batches, setup.seed)
         if not isinstance(data, Sharded):

@@ -18,7 +18,7 @@ class Prediction(NamedTuple):
     """A prediction that was written to a Doc.
 
     Attributes:
-        n_words: of the Doc, at that time.
+        n_words: of the Doc then.
         given: the annotation found there.
         prediction: as written.
     """

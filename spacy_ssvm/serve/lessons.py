@@ -66,7 +66,7 @@ class Lessons:
     Args:
         nlp: a loaded pipeline. It is changed.
         folder: has the journal; the caller has locked it.
-        texts: the initial ones; empty ones, and ones beyond MAX_TEXT characters or MAX_TEXTS, are left out with a
+        texts: the initial ones; empty ones, and ones beyond MAX_TEXT characters or MAX_TEXTS texts, are left out with a
             warning.
 
     Attributes:
@@ -168,7 +168,7 @@ class Lessons:
         return doc
 
     def process(self, texts: Sequence[str], *, before: str | None = None, until: str | None = None) -> Iterator[Doc]:
-        """The Docs of texts, annotated by all components, by those before one, or by those up to one."""
+        """The Docs of texts, annotated by all components, or by the ones before, or until, a named one."""
         docs: Iterable[Doc] = map(self.nlp.make_doc, texts)
         for name, pipe in self.nlp.pipeline:
             if name == before:

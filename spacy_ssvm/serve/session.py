@@ -290,7 +290,7 @@ class Session:
             raise ValueError(f"there are no characters {start} to {end} in a text of {len(doc.text)}")
         inside = [token.i for token in doc if token.idx < end and start < token.idx + len(token)]
         if not inside:
-            raise ValueError("between these characters is no token")
+            raise ValueError("there is no token between these characters")
         above = None
         if head is not None:
             above = next((token.i for token in doc if token.idx <= head < token.idx + len(token)), None)

@@ -187,7 +187,7 @@ class EntityView(View):
 
     def question(self, doc: Doc, item: Item) -> Any:
         if not item.label:
-            raise ValueError("ask about an entity of some label")
+            raise ValueError("ask about an entity with a label")
         return item[:3]
 
     def analysis(self, doc: Doc, parts: Sequence[Any]) -> list[Item]:

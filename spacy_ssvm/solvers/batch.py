@@ -19,7 +19,7 @@ class BatchEpoch:
     """
 
     STATE = (Field("primal", of="batch", like="loss"), Field("visits", of="batch"))
-    """The fields of a learner that has this as its attribute `batch`."""
+    """The fields of a learner with this in its attribute `batch`."""
 
     def __init__(self, n_examples: int) -> None:
         self.primal: float | None = None

@@ -25,7 +25,7 @@ from .working_set import NO_PLANE, add, drop_inactive, dual_slack, find, forget_
 class Correction(Parameters):
     """Corrections of a component that was loaded: passive–aggressive steps that hardly move frequent features.
 
-    max_updates: of an example in one visit; they end as soon as it is predicted correctly.
+    max_updates: per visit of an example; they end as soon as it is predicted correctly.
     max_remembered: the number of examples with new labels that have dual variables, at most; the ones visited longest
         ago are forgotten first, without a change of w.
     """
@@ -58,7 +58,7 @@ class CorrectionLearner(Learner):
         self._remembered = dict[int, None]()
         """The examples that have planes, the last visited one last."""
         self._roots = NO_RATES
-        """The rates for new labels, as far as they have been needed."""
+        """The rates for new labels, computed so far."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
@@ -125,7 +125,7 @@ INNER_PASSES, SWEEPS = 5, 3
 """Passes over the working sets at the beginning of an epoch, and over one of them in a visit, as in `dcd`."""
 
 TOLERANCE = 0.01
-"""Violations of at most this part of the loss are none: smaller steps decide no prediction."""
+"""Violations up to this fraction of the loss are ignored: smaller steps decide no prediction."""
 
 NEW_RATE = np.float32(1.0)
 """The rate of weights that were never seen in training."""

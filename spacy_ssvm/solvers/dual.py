@@ -40,8 +40,8 @@ def visit_each(
     The kernel adds at most one plane for each visit, and adds Σ ξ and Σ ξ² to `sums`; these are returned.
 
     Args:
-        max_entries: (examples int64) → upper bounds, int64, of the numbers of entries that each visit to them adds;
-            those of the problem's planes by default.
+        max_entries: (examples int64) → upper bounds, int64, of the numbers of entries that each visit to them adds; the
+            problem's `plane_entries` by default.
     """
     sums, plane = np.zeros(2), plane_buffer(problem.max_plane_entries)
     for part in _parts(planes, examples, max_entries or problem.plane_entries.__getitem__):

@@ -72,7 +72,7 @@ class Distributions(NamedTuple):
 
 
 def check_distributions(distributions: Distributions, sizes: Sizes) -> None:
-    """Check distributions that were read from a file, so that each example's cliques are where they say.
+    """Check distributions that were read from a file, so that each example's cliques are in their place.
 
     Raises:
         ValueError: they do not fit n examples.
@@ -154,14 +154,14 @@ class ExponentiatedGradientLearner(Learner):
         self.distributions = Distributions(starts, scores, surplus, extended(values[:n], n), extended(rates[:n], n))
 
     def _reset(self, examples: np.ndarray) -> None:
-        """Gold alone is the distribution of these examples."""
+        """Reset the distributions of these examples to gold alone."""
         starts, _, surplus, values, rates = self.distributions
         values[examples] = rates[examples] = 0.0
         for example in examples:
             surplus[starts[example] : starts[example + 1]] = 0.0
 
     def _fit(self, examples: np.ndarray) -> None:
-        """Make room for the cliques of these examples where they are more or fewer than before.
+        """Make room for the cliques of these examples where their number has changed.
 
         An example that has moved has the same ones, except in a damaged state.
         """
@@ -199,8 +199,8 @@ class ExponentiatedGradientLearner(Learner):
 
 
 FIRST_PENALTY = 12.0
-"""At its first visit an example moves from scores of −FIRST_PENALTY for each wrong clique: from nearly gold alone. Each
-trial that lowers the dual objective adds as much, as a large C asks for."""
+"""An example's first visit starts from scores of −FIRST_PENALTY for each wrong clique: nearly gold alone. Each trial
+that lowers the dual objective adds as much, which a large C needs."""
 
 MIN_RATE = 1e-3
 """The smallest rate that an example tries first at its next visit."""

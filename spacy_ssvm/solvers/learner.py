@@ -56,7 +56,7 @@ class Certificate(NamedTuple):
 
 
 class Learner(ABC):
-    """A solver working on a problem: its weights, and what it keeps about each example.
+    """A solver working on a problem: its weights, and its memory of each example.
 
     Args:
         parameters: the solver's parameters.

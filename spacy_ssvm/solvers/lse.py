@@ -100,7 +100,7 @@ class LseLearner(DualLearner):
         """A type-II loop: solve over the current working sets."""
 
     def retune(self, parameters: Any) -> bool:
-        """Not possible with the printed oracle, whose result depends on all planes found so far."""
+        """Refuse with the printed oracle, whose result depends on all planes found so far."""
         if "printed" in (parameters.oracle, self.parameters.oracle):
             return False
         return super().retune(parameters)

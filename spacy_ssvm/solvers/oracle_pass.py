@@ -21,7 +21,7 @@ PART = 64
 PART_WITHOUT_PLANES = 256
 """Number of examples that a thread processes at a time where planes are not kept.
 
-To call a kernel takes as long as the oracles of some ten sentences, and is serial.
+Calling a kernel takes as long as the oracles of some ten sentences, and is serial.
 """
 
 AHEAD = 16

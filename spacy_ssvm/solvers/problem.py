@@ -38,7 +38,7 @@ RULED_OUT = -1e20
 class Cliques(NamedTuple):
     """The cliques of structures, whose scores and losses add up to those of a structure.
 
-    A distribution P(y) ∝ exp(Σ of the scores of y's cliques) is given by an example's m scores. What it expects is
+    A distribution P(y) ∝ exp(Σ of the scores of y's cliques) is given by an example's m scores. Its expectations are
     given by its m surpluses: how often a clique is expected to occur, less how often gold has it.
 
     sizes: int64 [n], the number m of each example's cliques.
@@ -88,7 +88,7 @@ class Corrections(NamedTuple):
 
 
 EQUAL_RATES = Corrections()
-"""Corrections of problems that say nothing about them: all rates are equal."""
+"""The default corrections of a problem: all rates are equal."""
 
 
 class Extent(NamedTuple):
@@ -153,9 +153,9 @@ class Problem:
         wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at
         starts[j] … starts[j + 1] − 1; count is the number of planes.
     exact: whether the max-oracle always finds the maximum; if not, no objective and no gap is reliable.
-    corrections: what corrections of a loaded component need.
-    unit: the unit of the loss, the smallest positive cost of a single mistake. What solvers neglect, in g or in the
-        loss, is a small fraction of it, so that a problem whose costs are scaled is solved just as precisely.
+    corrections: for corrections of a loaded component.
+    unit: the unit of the loss, the smallest positive cost of a single mistake. Solvers neglect only small fractions of
+        it, in g or in the loss, so that a problem with scaled costs is solved as precisely.
     n_named: where oracles number weights by use, how many of the first weights they may have named in their pairs so
         far: all others have never changed. Such oracles write to `data`, and must be called in one thread. None where
         weights have fixed numbers.
@@ -233,7 +233,8 @@ def call(kernel: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> 
 
 
 _COMPILED: dict[tuple[Any, ...], tuple[Any, list[Any]]] = {}
-"""By kernel, oracles and types of arguments, what numba calls: to look it up again would take longer than a call."""
+"""(kernel, oracles, types of arguments) → the compiled function: looking it up in numba would take longer than a
+call."""
 
 
 def _compile(

@@ -21,8 +21,7 @@ class Field(NamedTuple):
     Attributes:
         name: of the attribute, and of its value in the state.
         of: the learner's attribute whose attribute it is; by default it is the learner's own.
-        like: for an attribute that may be None, the name of another attribute of the learner of the same type and
-            shape.
+        like: for an attribute that may be None, the name of another attribute of the same type and shape.
         shape: the letters of the sizes of an array that changes its shape during learning; of a list, its length and
             the length of each array.
         dtype: of the arrays of a list.

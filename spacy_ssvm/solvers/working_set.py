@@ -2,8 +2,8 @@
 
 Planes take most of the memory of training, so ΔΦ is stored in codes of 16 bits, a little more than one for an entry.
 The low two bits of a code are its kind: PLUS_ONE and MINUS_ONE are an entry of this value, OTHER an entry whose value,
-in single precision, is in the next two codes, and SKIP is no entry. The other bits are how far the entry's index is
-from the one before; a SKIP adds so many times 2^GAP_BITS to that.
+in single precision, is in the next two codes, and SKIP is no entry. The other bits are the distance of the entry's
+index from the one before; a SKIP adds 2^GAP_BITS times its bits to that.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from ..kernels import kernel
 from .state import Field, Sizes
 
 PLANES = Field("planes", check=lambda planes, sizes: check(planes, sizes))
-"""The field of working sets in a learner's state, which `trim` has to be called for."""
+"""The field of working sets in a learner's state; `trim` has to be called first."""
 
 NO_PLANE = -1
 """No plane: the end of an example's list."""

@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Structure(Protocol):
-    """A structure y with its score; what else it has depends on the output space."""
+    """A structure y with its score; further attributes depend on the output space."""
 
     @property
     def score(self) -> float: ...
@@ -67,7 +67,7 @@ class Scored(Protocol[Y, P_contra, K_contra]):
     """
 
     def best(self, k: int) -> list[Y]:
-        """The k best structures, best first; fewer if there are fewer.
+        """The k best structures, best first, or all if there are fewer.
 
         Raises:
             ValueError: k is less than 1.
@@ -94,7 +94,7 @@ class Scored(Protocol[Y, P_contra, K_contra]):
         """
 
     def margins(self) -> Any:
-        """The margin of each part: the score of the best structure with it minus that of the best structure without it.
+        """The margin of each part: the score of the best structure with it minus the score of the best one without it.
 
         Raises:
             ValueError: every structure is ruled out.

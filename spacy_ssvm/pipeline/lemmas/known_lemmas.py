@@ -106,7 +106,7 @@ def _beginnings(lemma: str) -> list[str]:
 
 
 class Endings:
-    """Scripts that are equal but for the letters they put at the end, together.
+    """Groups of scripts that differ only in the letters put at the end.
 
     Args:
         scripts: of the labels, by number; scripts for single forms are left out.

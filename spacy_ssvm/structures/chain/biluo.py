@@ -38,7 +38,7 @@ def position_and_type(label: int) -> tuple[int, int]:
 
 
 def continues(labels: np.ndarray) -> np.ndarray:
-    """Whether each chain label, or -1 for none, says that a segment continues from the token before, bool [T]."""
+    """Whether each chain label, or -1 for none, continues a segment from the token before, bool [T]."""
     position = (labels - 1) % 4 + 1
     return (labels > 0) & ((position == INSIDE) | (position == LAST))
 
@@ -108,8 +108,8 @@ def segments_above(measures: Probabilities | Margins, min_value: float) -> list[
 def _segments(tokens, transitions, before, after, total, rounding, in_logs, min_value):
     """[(first, end, type, value), …] of the segments with a value of at least `min_value`, in any order.
 
-    The value is that of all sequences with the segment, by a `Lattice`; in logs, its difference to `total`. Segments
-    that are ruled out are never returned.
+    The value, by a `Lattice`, covers all sequences with the segment; in logs, it is less `total`. Segments that are
+    ruled out are never returned.
     """
     length, n_labels = tokens.shape
     lowest = max(min_value, FORBIDDEN / 2) - rounding if in_logs else min_value * (1.0 - rounding)

@@ -1,7 +1,7 @@
 """Log-partition and marginals of P(y) ∝ exp(β · score(y)) over a chain.
 
 Products of exponentials are summed and rescaled at each token (Rabiner 1989): a token needs L exponentials and two
-products of a vector and the matrix of steps. Where a product that counts might underflow, all sums of the sequence are
+products of a vector and the matrix of steps. Where a significant product might underflow, all sums of the sequence are
 computed in log space instead. So scores may be of any size.
 """
 
@@ -86,7 +86,7 @@ def sum_products(scores, factors, beta, tokens, before, after):
         after: sums over the continuations of a label, its own factor excluded. P(a run of labels) = before · Π (step ·
             token) · after.
 
-    Returns the log-partition; nan where a product that counts might underflow: the arrays are then of no use.
+    Returns the log-partition; nan where a significant product might underflow: the arrays are then useless.
     """
     length, n_labels = scores.shape
     if length == 0:
@@ -146,7 +146,7 @@ def _log_sum(logs, scores):
 
 @kernel
 def sum_logs(scores, transitions, start, end, before, after):
-    """The logarithms of the sums in `sum_products`, for scores of any size, which are those times β.
+    """The logarithms of the sums in `sum_products`, for scores of any size, already times β.
 
     Args:
         transitions: float64 [L, L], [0, L] for one token.

@@ -17,7 +17,7 @@ MANY = 64
 """The number of labels from which on leaving labels out takes less time than it saves."""
 
 SLACK = 1e-9
-"""Labels whose scores are equal but for rounding, relative to the best one, stay."""
+"""The relative difference to the best score that counts as rounding: labels within it stay."""
 
 
 class Bounds(NamedTuple):
@@ -47,7 +47,7 @@ class PrunedLabels(NamedTuple):
     """The labels that are left, from `prune_labels`: a chain over U labels.
 
     Attributes:
-        labels: int32 [U], ascending, those left at any token.
+        labels: int32 [U], ascending, left at any token.
         scores: float64 [T, U], of the tokens; FORBIDDEN for labels that are left at other tokens only.
         number: int32 [L], of each label among the U, or -1.
     """

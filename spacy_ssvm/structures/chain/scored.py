@@ -164,7 +164,7 @@ class ChainScores:
         return self._margins
 
     def margins_of(self, best: LabelSequence, parts: Sequence[Run]) -> list[float]:
-        """How far the best sequence without each run of the best sequence is below it; ∞ if there is none."""
+        """The difference from the best sequence to the best one without each of its runs; ∞ if there is none."""
         margins = (0.0 - self._margins.others[np.arange(len(best.labels)), best.labels]).tolist()
         return [min(margins[part.tokens]) for part in parts]
 

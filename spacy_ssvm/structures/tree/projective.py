@@ -252,7 +252,7 @@ def projective_marginals(scores, multi_root, marginals):
 
     The items of `Charts`, which derive each tree once, are used with sums instead of maxima. Marginals are the
     derivatives of the log-partition, accumulated from the whole sentence down to single arcs: the steps of `_fill_sums`
-    backwards. Where a product that counts might underflow, all sums are computed in log space instead.
+    backwards. Where a significant product might underflow, all sums are computed in log space instead.
     """
     n = len(scores) - 1
     marginals[:] = 0.0
@@ -290,7 +290,7 @@ def projective_marginals(scores, multi_root, marginals):
 
 @kernel
 def _marginals_in_logs(scores, multi_root, marginals):
-    """`projective_marginals` for scores of any size; marginals: 0 where they are called."""
+    """`projective_marginals` for scores of any size; marginals: initially 0."""
     n = len(scores) - 1
     # spans[h, e] = ends[e, h]: span (h, e). arcs[h, m]: arc (h, m) with the tokens between. below[i, j]: split (i, j).
     # Every sum runs along rows.

@@ -99,7 +99,7 @@ class KnownTree(NamedTuple):
 
 
 class TreeMargins(NamedTuple):
-    """The margins of the best tree: how far the best tree with another head, or label, at a token is below it.
+    """The margins of the best tree: its score minus that of the best tree with another head, or label, at a token.
 
     Attributes:
         heads, labels: float64 [n]; ∞ where no other tree is possible; all labels ∞ where there is one label only.
@@ -192,7 +192,7 @@ class TreeScores:
     decoder: FirstClassFunction
 
     def best(self, k: int) -> list[LabelledTree]:
-        """The k best labelled trees, best first; fewer if there are fewer. The structure must have exact decoding.
+        """The k best labelled trees, best first, or all if there are fewer. The structure must have exact decoding.
 
         First the k best trees, each with its best labels, by partitioning the trees other than the best one, and so on
         (Lawler 1972); the k best labelled trees are found among the labellings of these.
@@ -307,7 +307,7 @@ class TreeScores:
         return of_heads, of_labels
 
     def margins_of(self, best: LabelledTree, parts: Sequence[Arc]) -> list[float]:
-        """How far the best tree without each labelled arc of the best tree is below it; ∞ if there is none."""
+        """The difference from the best tree to the best one without each of its labelled arcs; ∞ if there is none."""
         all_margins = self.margins()
         margins = np.minimum(all_margins.heads, all_margins.labels).tolist()
         return [margins[part.modifier - 1] for part in parts]
@@ -370,7 +370,7 @@ class TreeScores:
         return sorted(factors)
 
     def _sums(self, beta: float, possible: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
-        """The log-partition, the marginals of the arcs, float64 [A], and those of labels given the arc, as in
+        """The log-partition, the marginals of the arcs, float64 [A], and of labels given the arc, as in
         `label_scores`."""
         if self.structure not in (PROJECTIVE, SPANNING):
             raise ValueError("only trees of order 1 have exact marginals")

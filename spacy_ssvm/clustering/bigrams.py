@@ -104,8 +104,8 @@ class _Pairs:
 def count_bigrams(sentences: Iterable[Iterable[str]], min_count: int = 1) -> Bigrams:
     """Count the words of some sentences, normalised, and the pairs of neighbours.
 
-    Words that are nothing but whitespace are passed over. Words rarer than `min_count`, and those that no line of a
-    file could list because they have a tab or a line break in them, count as one word.
+    Words that are nothing but whitespace are passed over. Words rarer than `min_count`, and words with a tab or a line
+    break, which no line of a file could list, count as one word.
 
     Memory: some 100 bytes for each different pair, while pairs are merged, and 300 for each different word as written;
     the text is not kept.

@@ -22,7 +22,7 @@ from .spelling import SMOOTHING, Spellings
 BATCH = 256
 """Words whose best classes are found for the same clustering, with any number of threads."""
 SHARE = 32
-"""Words of a batch that a thread takes at a time: the first of them have far more neighbours."""
+"""The number of words of a batch that a thread takes at a time: the first words have far more neighbours."""
 MAX_SWEEPS = 12
 MIN_MOVES = 0.002
 """The share of the words that must move in a sweep for another one to follow."""

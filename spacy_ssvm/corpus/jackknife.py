@@ -17,7 +17,7 @@ from ..training.jackknife import Features, Labelling, annotated_documents, frequ
 LOGGER = logging.getLogger("spacy")
 
 MAX_REMEMBERED = 4
-"""Results that are kept for readers of the same corpus; `spacy train` makes two readers."""
+"""The max number of results kept for readers of the same corpus; `spacy train` makes two."""
 
 _remembered: dict[bytes, np.ndarray] = {}
 """Results by a digest of their input."""

@@ -8,7 +8,7 @@ from .attributes import CLUSTER, GAZETTEER, MORPH_FEATURE
 from .resources import Clusters, Named, ResourceSet, resource_set, with_prefix
 
 MAX_ARC_HASH_BITS = 28
-"""The largest numbers of bits of a set of arc features."""
+"""The max numbers of bits of a set of arc features."""
 
 MORPH = "morph"
 AGREEING = tuple(f"{MORPH_FEATURE}{name}" for name in ("Case", "Gender", "Number", "Person", "VerbForm"))

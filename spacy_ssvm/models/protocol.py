@@ -156,7 +156,7 @@ class ManyLayouts(DataSet, Protocol):
 
     By row, all weights of a feature lie side by side: for every solver and any number of threads. By use, weights are
     numbered in the order in which the max-oracle first writes them: for solvers that call no other oracle, and in one
-    thread. Memory that is never written to is not used, so weights in use lie side by side.
+    thread. Places never written to take no memory, as weights in use lie side by side.
     """
 
     def number_weights(self, by_use: bool) -> None:

@@ -520,8 +520,8 @@ class SsvmPipe(TrainablePipe):
         return answers[0] if isinstance(docs, Doc) else answers
 
     def suggest(self, docs: Iterable[Doc]) -> Iterator[Suggestion]:
-        """Rank Docs for annotation, the most useful first: those with many tokens whose tag, entity, sentence start or
-        head is uncertain, and with words that the Docs ranked before them do not have; see `inspect.suggestion`.
+        """Rank Docs for annotation, the most useful first: with many tokens whose tag, entity, sentence start or head
+        is uncertain, and with words that Docs ranked before do not have; see `inspect.suggestion`.
 
         A Doc's annotation acts as a constraint, except what the component has set itself; nothing is written to it.
 

@@ -106,8 +106,8 @@ def without_written(
 ) -> np.ndarray:
     """The present values of A attributes without the written ones, uint64 [T, A].
 
-    Entities are compared whole: one that has been extended is not the one that was written. present, written, before:
-    uint64 [T, A], the values now, directly after writing, and before.
+    Entities are compared as a whole: an extended one is not the written one. present, written, before: uint64 [T, A],
+    the values now, directly after writing, and before.
     """
     is_same = (present == written).all(axis=1, keepdims=True)
     if ENT_IOB not in attributes:

@@ -19,7 +19,7 @@ class Shown:
     """An item of annotation: characters start … end − 1, their label and, for an arc, where its head starts.
 
     Attributes:
-        head: a root's own start for a root; null if the item is no arc.
+        head: for a root its own start; null if the item is no arc.
         score: a probability or a margin; null where there is none, or nothing else is possible.
         confidence: from 0 to 1: the probability or, up to 1, the margin.
         is_taught: whether it was taught.

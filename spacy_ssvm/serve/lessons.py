@@ -78,7 +78,7 @@ class Lessons:
         is_saved: whether there was no correction since this was last set.
 
     Raises:
-        ValueError: the pipeline has no component of ours, or the journal is that of another pipeline.
+        ValueError: the pipeline has no component of ours, or the journal belongs to another pipeline.
         OSError: the folder cannot be written to.
     """
 

@@ -53,7 +53,7 @@ def listen(port: int) -> socket.socket:
 
 
 def guarded(app: Asgi, token: str, port: int, others: Collection[str] = (), *, is_in_header: bool = False) -> Guard:
-    """An application behind its guard. others: further values of Host that are answered."""
+    """A `Guard` of an application. others: further accepted values of Host."""
     names = (ADDRESS, "localhost")
     hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
     max_body = MAX_TASKS if is_in_header else MAX_BODY

@@ -94,15 +94,14 @@ class Scored(Protocol[Y, P_contra, K_contra]):
         """
 
     def margins(self) -> Any:
-        """The margin of each part: the score of the best structure with it minus the score of the best one without it.
+        """The margin of each part: the best score with it minus the best score without it.
 
         Raises:
             ValueError: every structure is ruled out.
         """
 
     def margins_of(self, best: Y, parts: Sequence[Any]) -> list[float]:
-        """For parts of the best structure, its score minus that of the best structure without the part; ∞ if there is
-        none."""
+        """For parts of the best structure, its score minus the best score without the part; ∞ if there is none."""
 
     def best_without(self, best: Y, part: P_contra) -> Y | None:
         """The best structure without a given part of the best structure; None if there is none."""

@@ -89,7 +89,7 @@ class LearningBlock(Block, ABC):
 
     @abstractmethod
     def epoch(self, rng: np.random.Generator, settings: Any, void: np.ndarray) -> Any:
-        """Run an epoch from the common vector, which stays as it is.
+        """Run an epoch from the common vector, which does not change.
 
         Args:
             settings: a NamedTuple of numbers, as the rule's driver half sends it.

@@ -76,8 +76,8 @@ class FixedRows(NamedTuple):
 
     Attributes:
         starts: int64 [R + 1], where each row begins.
-        entries: float32. A full row has its L weights. Any other row has the label and the value of each weight that is
-            not zero, in turn. Numbers that are read together are stored together.
+        entries: float32. A full row has its L weights. Any other row has label and value of each non-zero weight, in
+            turn. Numbers that are read together are stored together.
     """
 
     starts: Int64Array

@@ -150,7 +150,7 @@ def fired(trees: Trees, read: Sentence, weights: WeightVector, factor: TreeFacto
 def _places_between(read: Sentence, kind: np.integer, factor: TreeFactor) -> list[tuple[int, int]]:
     """The template, counted from the first of its kind, and the node between head and modifier of each feature.
 
-    The order is that of `write_between`.
+    The order is as in `write_between`.
     """
     left, right = sorted((factor.head, factor.modifier))
     return [

@@ -11,7 +11,7 @@ from .growth import Growth
 from .packed_text import pack_text, unpack_text
 
 SEVERAL = ""
-"""Stands for the forms of a lemma that has more than one."""
+"""The mark of a lemma that has more than one form."""
 
 
 class KnownLemmas:

@@ -127,7 +127,7 @@ def has_crossing_arcs(heads):
 def climbing_decode(parts, multi_root, heads):
     """Write a tree of high score to heads int32 [n + 1], heads[0] = −1, and return its score.
 
-    The tree is exact if there are no pairs. Scores are those of `Parts`.
+    The tree is exact if there are no pairs. Scores are as in `Parts`.
     """
     maximum_spanning_tree(dense_scores(parts), multi_root, heads)
     if len(parts.siblings) + len(parts.grands) == 0:

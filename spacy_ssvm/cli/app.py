@@ -28,7 +28,7 @@ COMMANDS = (
     "tune",
     "warmup",
 )
-"""Each is the function `NAME_command` of the module of this package with its name."""
+"""Names of commands; each is the function `NAME_command` of the module of the same name in this package."""
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 """click's settings for a command that takes overrides of a config, such as --paths.train, from its `context`."""
 

@@ -1,4 +1,4 @@
-"""The learning of one component from the blocks of several workers, as its `training.Training` would do alone."""
+"""The learning of one component from the blocks of several workers, in place of a `training.Training`."""
 
 import logging
 import math
@@ -30,7 +30,7 @@ class SharedTraining:
         rule: how they learn.
         blocks: of all workers.
         save: keeps a state for `restore`, after each epoch.
-        max_epochs: after which no other is begun.
+        max_epochs: the max number of epochs.
     """
 
     gets_parts = False
@@ -64,7 +64,7 @@ class SharedTraining:
         return True
 
     def update(self, encoded: EncodedExamples | None) -> float:
-        """Learn for an epoch, whatever the batch is. Returns the sum of the losses."""
+        """Learn for an epoch, regardless of the batch. Returns the sum of the losses."""
         if self.finished:
             return 0.0
         for training in self.together:

@@ -47,8 +47,8 @@ def tree(
         structure, order: "projective" 1 is Eisner's algorithm, 2 adds siblings, 3 adds siblings and grandparents, all
             exact; "nonprojective" 1 is the maximum spanning tree, exact, 2 adds siblings and grandparents, by
             climbing from the best projective tree, which is approximate.
-        max_heads, margin: for each token, the first pass keeps at most max_heads heads, and only those whose
-            log-probability is at most `margin` below that of the best head; max_heads = 0 keeps all.
+        max_heads, margin: for each token, the first pass keeps at most max_heads heads, and only heads whose
+            log-probability is at most `margin` below the best one's; max_heads = 0 keeps all.
 
     Raises:
         ValueError: an unknown structure or order, or a negative number.

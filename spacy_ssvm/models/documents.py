@@ -1,4 +1,4 @@
-"""The examples of Docs in a data set: where they are, and what happens to them when Docs are replaced."""
+"""The examples of Docs in a data set: their places, also when Docs are replaced."""
 
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field, replace
@@ -70,8 +70,8 @@ class Documents:
     def replaced_by_last(self, docs: list[int]) -> tuple[np.ndarray, "Documents"]:
         """Move the last Docs, as many as these, to the places of these. Returns the examples to keep, int64, in order.
 
-        The number of all examples stands for an empty one there. If a Doc has as many examples as before, these replace
-        the old ones.
+        In it, the number of all examples stands for an empty one. A Doc with as many examples as before replaces the
+        old ones in place.
         """
         kept = len(self) - len(docs)
         first, sizes = self.first.copy(), self.sizes.copy()

@@ -1,4 +1,4 @@
-"""The factories of all components, which spaCy calls with the settings of a config: those that they share are here."""
+"""The factories of all components, which spaCy calls with a config's settings, and their shared settings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper

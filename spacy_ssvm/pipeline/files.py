@@ -22,10 +22,10 @@ Readers = Mapping[str, Callable[[Any], None]]
 
 
 class FieldSource(NamedTuple):
-    """Where a component is loaded from: bytes, or a folder.
+    """The source that a component is loaded from: bytes, or a folder.
 
     Attributes:
-        read: gives each of the readers that it gets, by field, what the field is to be read from.
+        read: calls each of the given readers, by field, with the source of its field.
         cfg, state: return the contents of these fields.
         model: reads the thinc Model.
         vocab: reads the vocabulary.
@@ -42,7 +42,7 @@ class Files:
     """The files that a component is saved to and loaded from.
 
     Args:
-        trained: what it has learnt.
+        trained: its state.
         exclude: names of fields that are neither written nor read.
     """
 
@@ -130,7 +130,7 @@ class Files:
         return {field: contents for field, contents in files.items() if field not in self._exclude}
 
     def _loaded(self, source: FieldSource, warn: Warnings) -> TrainedState:
-        """The state that is read from a source. Where anything is wrong with it, the model stays as it was."""
+        """The state that is read from a source. If it is invalid, the model does not change."""
         before, has_model = self._trained, "model" not in self._exclude
         model, loaded, cfg = before.model, before.anew(), dict[str, Any]()
 

@@ -56,7 +56,7 @@ class Certificate(NamedTuple):
 
 
 class Learner(ABC):
-    """A solver working on a problem: its weights, and what it keeps about each example.
+    """A solver working on a problem: its weights, and its memory of each example.
 
     Args:
         parameters: the solver's parameters.
@@ -68,7 +68,7 @@ class Learner(ABC):
     """
 
     STATE: ClassVar[tuple[Field, ...]] = (Field("w"), Field("loss"))
-    """The attributes that `state` returns, in addition to those of the base classes."""
+    """The attributes that `state` returns, in addition to the base classes'."""
 
     n_threads = 1
     """The number of threads that call oracles, in solvers that call many oracles at one w.
@@ -109,7 +109,7 @@ class Learner(ABC):
         return self.w
 
     def progress(self) -> Progress:
-        """Figures since `begin_epoch`, cheap to compute; those of a solver without objectives by default."""
+        """Figures since `begin_epoch`, cheap to compute; by default without objectives."""
         return Progress(self.loss, None, None, None)
 
     def certificate(self) -> Certificate | None:
@@ -132,8 +132,8 @@ class Learner(ABC):
 
         problem: the new problem; the same one if only examples are dropped.
         dropped: int64, the numbers of examples that change or leave, or have done so in the new problem.
-        subtracts: whether what the dual variables of dropped examples contribute to w is subtracted. Otherwise w stays
-            as it is, and there are no objectives from then on.
+        subtracts: whether the contributions of dropped examples' dual variables to w are subtracted. Otherwise w does
+            not change, and there are no objectives from then on.
         """
         self.problem = problem
         self.w = extended(self.w, problem.dimension)

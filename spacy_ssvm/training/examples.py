@@ -20,7 +20,7 @@ class GoldReader(Protocol):
     """Reads the gold annotation of a component, as its codec does."""
 
     def gold(self, example: Example) -> Any:
-        """The gold annotation of the predicted Doc; its `is_annotated` says whether it has anything to learn."""
+        """The gold annotation of the predicted Doc; its `is_annotated` tells whether there is anything to learn."""
 
     def survey(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
         """The survey of these examples and their gold annotation."""
@@ -31,10 +31,10 @@ class ReadExamples:
     """Examples of a corpus or batch, by their numbers there, whose gold annotation has been read.
 
     Attributes:
-        examples: all of them; where gold annotation was read, those of their words.
-        annotation: what features and constraints read from their predicted Docs and other components can change, as
-            bytes, of those that could be read.
-        gold: the gold annotation, None for a known example; of those that could be read, or of fewer.
+        examples: all of them; examples of words, `words.words_of`, where gold annotation was read.
+        annotation: of the readable ones, as bytes, the annotation of predicted Docs that features and constraints read
+            and other components can change.
+        gold: of readable ones, or fewer of them, the gold annotation; None for a known example.
     """
 
     examples: Mapping[int, Example]
@@ -83,8 +83,8 @@ class EncodedExamples:
         numbers: of all, in the corpus or batch.
         references: their reference Docs.
         annotation: read from their predicted Docs, as in `ReadExamples`.
-        places: where among them those are that are encoded; the others are known.
-        batches: these, encoded, in order.
+        places: of the encoded ones among them; the others are known.
+        batches: the encoded ones, in order.
     """
 
     numbers: list[int]
@@ -95,7 +95,7 @@ class EncodedExamples:
 
 
 def in_parts(examples: Iterable[Example]) -> Iterator[dict[int, Example]]:
-    """Examples as they are read: those that have tokens, BATCH at a time, by their places among all."""
+    """The examples that have tokens, as they are read, BATCH at a time, by their places among all."""
     n_before = 0
     items = iter(examples)
     while part := list(islice(items, BATCH)):
@@ -104,7 +104,7 @@ def in_parts(examples: Iterable[Example]) -> Iterator[dict[int, Example]]:
 
 
 def numbered(examples: Sequence[Example], first: int = 0) -> dict[int, Example]:
-    """The examples that have tokens, by their places; first: that of the first one."""
+    """The examples that have tokens, by their places; first: the place of the first one."""
     return {number: example for number, example in enumerate(examples, first) if len(example.predicted)}
 
 
@@ -115,7 +115,7 @@ def read_examples(
     unreadable: Unreadable,
     is_known: Callable[[Doc, bytes], bool] = lambda reference, read: False,
 ) -> ReadExamples:
-    """Read the gold annotation of examples. Those where that fails are noted as unreadable.
+    """Read the gold annotation of examples; unreadable ones are noted as such.
 
     Args:
         is_known: whether an example, by its reference Doc and what is read from its predicted Doc, is known.
@@ -141,7 +141,7 @@ def read_examples(
 def encode(
     read: ReadExamples, model: StructuredModel, unreadable: Unreadable, size: int | None = None
 ) -> EncodedExamples:
-    """Encode examples, in batches of this size, or in a single one. Those where that fails are noted as unreadable."""
+    """Encode examples, in batches of this size, or in a single one. Unreadable ones are noted as such."""
     fresh, batches, encoded = list(read.fresh()), list[Batch](), set[int]()
     parts = [fresh] if size is None else [fresh[first : first + size] for first in range(0, len(fresh), size)]
     for part in parts:
@@ -178,7 +178,7 @@ def _encoded(
 
 
 def is_placeholder(examples: Sequence[Example]) -> bool:
-    """Whether this is what spaCy passes on if `nlp.initialize` gets no examples: one of the bare words x, y and z."""
+    """Whether this is spaCy's placeholder if `nlp.initialize` gets no examples: one, of the bare words x, y and z."""
     return len(examples) == 1 and _has_words_only(examples[0].reference, ["x", "y", "z"])
 
 

@@ -1,4 +1,4 @@
-"""First passes: what is learnt from all examples before the solver learns."""
+"""First passes, which are learnt from all examples before the solver learns."""
 
 import logging
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ LOGGER = logging.getLogger("spacy")
 FOLDS = 5
 
 LONGEST = 25
-"""The largest number of tokens that the first pass of a chain learns from at once."""
+"""The max number of tokens that the first pass of a chain learns from at once."""
 
 EPOCHS = 6
 

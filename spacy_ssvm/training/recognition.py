@@ -1,4 +1,4 @@
-"""The examples of a training, which are recognised when they come back in another epoch."""
+"""The examples of a training, which are recognised in later epochs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from ..words import origin_of
 
 
 class Recognised(NamedTuple):
-    """The examples of a batch, some of them encoded, by what is known of them.
+    """The examples of a batch, some of them encoded, grouped as known, new, changed or returned.
 
     Attributes:
         numbers: the number of each example of the batch; None for one that is neither encoded nor known.
@@ -85,7 +85,7 @@ class Recognition:
         visited: np.ndarray,
         unseen: np.ndarray,
     ) -> Recognised:
-        """Recognise the examples of a batch, and remember the references of those that are known.
+        """Recognise the examples of a batch, and remember the references of known ones.
 
         Args:
             references, read: of all examples, as for `bind`.
@@ -138,7 +138,7 @@ class Recognition:
         return None if same is None else min(same, key=lambda n: (n in in_batch, visited[n]))
 
     def _by_same_words(self, reference: Doc, read: bytes, visited: np.ndarray, in_batch: set[int]) -> int | None:
-        """An example with the same words in its reference, but with other annotation read from its predicted Doc.
+        """An example with the same words in its reference, but other annotation of its predicted Doc.
 
         It is neither in this batch nor visited in this epoch.
         """

@@ -18,7 +18,7 @@ class Trainer(Protocol):
 
     Attributes:
         parameters: of the solver.
-        data: what is learnt from.
+        data: the examples learnt from.
         figures: of the last complete epoch.
         gets_parts: whether `update` gets parts of a batch, which `learn` ends.
     """
@@ -42,7 +42,7 @@ class Trainer(Protocol):
         """Learn from one batch; returns the sum of the losses that the solver has suffered: 0 if `gets_parts`."""
 
     def learn(self) -> float:
-        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns what it returns."""
+        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns the loss."""
 
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d], as the data number them."""

@@ -1,8 +1,8 @@
-"""The segmentation of Docs into the examples of a solver: Docs, pieces of long ones, or single tokens.
+"""The segmentation of Docs into a solver's examples: whole Docs, pieces of long ones, or single tokens.
 
-An epoch makes one plane of an example, however long it is, so that a solver learns little from a few long sequences.
-Pieces have the features that their tokens have in the whole Doc; of what a model scores, only the transition from one
-piece to the next one is left out. Predictions are of whole Docs.
+An epoch makes one plane of an example of any length, so that a solver learns little from a few long sequences. Pieces
+have the features that their tokens have in the whole Doc; only the transition from one piece to the next one is not
+scored. Predictions are of whole Docs.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ WHOLE_DOCS = Segmentation(whole=True)
 
 
 def runs_of_pieces(wrong: Sequence[Runs], starts: np.ndarray, pieces: np.ndarray) -> Sequence[Runs]:
-    """The runs of labels of each piece, from those of Docs; none is cut.
+    """The runs of labels of each piece, from the runs of Docs; none is cut.
 
     Args:
         starts, pieces: int64, the first token of each Doc and of each piece, and T.

@@ -30,7 +30,7 @@ FIRST_PASS_LENGTH = 100
 NO_FIRST_PASS = np.zeros(0, np.float32)
 
 MAX_HEADS = 32
-"""The max number of candidate heads of a token, whatever the settings are: pairs of arcs are quadratic in it."""
+"""The max number of candidate heads of a token for all settings: pairs of arcs are quadratic in it."""
 
 
 class TreeModel:

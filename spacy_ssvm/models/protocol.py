@@ -336,7 +336,7 @@ class TwoPasses(Protocol):
     def first_pass_examples(self, batches: Sequence[Any]) -> Any:
         """Examples of a first pass, from one or more batches; None if there is nothing to learn.
 
-        `training.first_pass` learns from them by their type.
+        `training.first_pass.learn` learns from them by their type, for which a function is registered there.
         """
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-NEW_LABEL_COST = 0.75
+NEW_LABEL_COST = 0.85
 """The cost of missing a new label. All of its first examples have it, and most texts do not: so in doubt, the old label
 is to win."""
 

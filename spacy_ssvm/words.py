@@ -5,6 +5,7 @@ their annotation of a word is the annotation of its token.
 """
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
@@ -26,6 +27,8 @@ from spacy.training import Example
 
 BREAKS = ("none", "spaces", "line break", "blank line")
 """Whitespace tokens before a word: none, some without a line break, with one line break, with more."""
+_COPYING = Lock()
+"""No other thread finds a Doc without its user data and gives that back."""
 _ORIGIN = "spacy_ssvm.words"
 """The key in the `user_data` of a Doc of words."""
 _COPIED = (NORM, TAG, POS, MORPH, LEMMA, ENT_IOB, ENT_TYPE)
@@ -74,6 +77,18 @@ def words_of(doc: Doc) -> Doc:
     words.user_data = _user_data(doc, words, tokens)
     words.user_data[_ORIGIN] = Origin(doc, tokens)
     return words
+
+
+def copy_of(doc: Doc) -> Doc:
+    """A copy of a Doc with a shallow copy of its user data, which may hold what no copy can be made of."""
+    with _COPYING:
+        data, doc.user_data = doc.user_data, {}
+        try:
+            copy = doc.copy()
+        finally:
+            doc.user_data = data
+    copy.user_data = dict(data)
+    return copy
 
 
 def example_of_words(example: Example) -> Example:

@@ -10,6 +10,8 @@ from spacy.cli._util import app
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from .. import registry  # noqa: F401  creates the registries that spaCy's commands look into
+
 COMMANDS = (
     "apply",
     "calibrate",

@@ -13,6 +13,7 @@ from ..solvers.certificate import GAP_ROUNDING
 from ..solvers.learner import Certificate
 from ..training.examples import EncodedExamples
 from ..training.figures import Figures
+from ..training.recognition import Marks
 from .rules.rule import Driver
 from .shared_blocks import SharedBlocks
 
@@ -59,7 +60,7 @@ class SharedTraining:
     def __len__(self) -> int:
         return self.blocks.n_examples
 
-    def knows(self, reference: Doc, read: bytes) -> bool:
+    def knows(self, reference: Doc, marks: Marks) -> bool:
         """All examples lie with workers."""
         return True
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from thinc.api import Model
 
+from .. import registry  # noqa: F401  creates the registry of the features that a block of a model names
 from ..features.arc_sets import ArcFeatureSet, arc_templates
 from ..features.attributes import CLASS, DOCUMENT_LABEL
 from ..features.resources import check_gazetteers, stored_sources

@@ -31,7 +31,7 @@ from ..training.calibration import CalibrationExample, Fit, fit
 from ..training.examples import is_placeholder, numbered
 from ..training.figures import Figures
 from ..wording import quoted
-from ..words import example_of_words, words_of
+from ..words import copy_of, example_of_words, words_of
 from . import complaints, training_record
 from .asking import Asking, OfWords, as_docs, checked_docs, of_docs
 from .codec import Codec, renamed
@@ -337,7 +337,7 @@ class SsvmPipe(TrainablePipe):
         examples = self._examples(examples, "rehearse")
         if self._learning.tutor is not None:
             docs = self._without_own([example.predicted for example in examples])
-            self._learning.rehearse(examples, [doc.copy() for doc in docs], losses)
+            self._learning.rehearse(examples, list(map(copy_of, docs)), losses)
         return losses
 
     @property
@@ -670,9 +670,9 @@ class SsvmPipe(TrainablePipe):
             except MemoryError:
                 raise
             except Exception as error:
-                LOGGER.warning(
-                    "[%s] document %s of the stream, %s, cannot be annotated: %s", self.name, number, quoted(doc), error
-                )
+                level = logging.DEBUG if handler is util.ignore_error else logging.WARNING
+                message = "[%s] document %s of the stream, %s, cannot be annotated: %s"
+                LOGGER.log(level, message, self.name, number, quoted(doc), error)
                 handler(self.name, self, [doc], error)
             else:
                 yield doc

@@ -20,7 +20,7 @@ from ..training.trainer import learn_from
 from ..training.training import Training
 from ..training.unreadable import Unreadable
 from ..wording import name_of
-from ..words import example_of_words
+from ..words import copy_of, example_of_words
 from . import complaints
 from .asking import Asking
 from .codec import Codec, Survey
@@ -289,7 +289,7 @@ class Learning:
             self.warn(complaints.uncorrected_doc(example.predicted, reason) if is_wrong else None)
             return
         try:
-            doc = found.copy()
+            doc = copy_of(found)
             _annotate(self.trained, [doc], self.warn)
             mistakes = parts.mistakes(Example(doc, example.reference))
         except ValueError as error:

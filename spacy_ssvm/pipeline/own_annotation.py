@@ -8,6 +8,7 @@ import numpy as np
 from spacy.attrs import ENT_IOB, SENT_START
 from spacy.tokens import Doc
 
+from ..words import copy_of
 from .codec import Codec, Given, values_of
 from .entities import IOB_BEGIN, IOB_INSIDE, IOB_OUTSIDE
 
@@ -165,7 +166,7 @@ def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings
 
 def _copied(doc: Doc, attributes: Sequence[int], values: np.ndarray, has_starts: bool) -> Doc:
     """A copy of a Doc with these values, uint64 [T, A], and with its sentence boundaries or none."""
-    copy = doc.copy()
+    copy = copy_of(doc)
     starts = values_of(doc, [SENT_START])
     if attributes:
         copy.from_array(list(attributes), cast(Any, values))

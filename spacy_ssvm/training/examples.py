@@ -10,6 +10,7 @@ from spacy.training import Example
 
 from ..models.protocol import Batch, StructuredModel
 from ..words import example_of_words
+from .recognition import Marks, content_of
 from .unreadable import Unreadable
 
 BATCH = 1000
@@ -32,13 +33,12 @@ class ReadExamples:
 
     Attributes:
         examples: all of them; examples of words, `words.words_of`, where gold annotation was read.
-        annotation: of the readable ones, as bytes, the annotation of predicted Docs that features and constraints read
-            and other components can change.
+        marks: of the readable ones, by which changes are noticed.
         gold: of readable ones, or fewer of them, the gold annotation; None for a known example.
     """
 
     examples: Mapping[int, Example]
-    annotation: Mapping[int, bytes]
+    marks: Mapping[int, Marks]
     gold: Mapping[int, Any]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ReadExamples":
@@ -48,12 +48,12 @@ class ReadExamples:
     @classmethod
     def joined(cls, parts: Sequence["ReadExamples"]) -> "ReadExamples":
         """The examples of several parts of a batch together."""
-        examples, annotation, gold = dict[int, Example](), dict[int, bytes](), dict[int, Any]()
+        examples, marks, gold = dict[int, Example](), dict[int, Marks](), dict[int, Any]()
         for part in parts:
             examples |= part.examples
-            annotation |= part.annotation
+            marks |= part.marks
             gold |= part.gold
-        return cls(examples, annotation, gold)
+        return cls(examples, marks, gold)
 
     def annotated(self) -> "ReadExamples":
         """Keep the gold annotation of examples that have anything to learn, or that are known."""
@@ -82,14 +82,14 @@ class EncodedExamples:
     Attributes:
         numbers: of all, in the corpus or batch.
         references: their reference Docs.
-        annotation: read from their predicted Docs, as in `ReadExamples`.
+        marks: by which their changes are noticed.
         places: of the encoded ones among them; the others are known.
         batches: the encoded ones, in order.
     """
 
     numbers: list[int]
     references: list[Doc]
-    annotation: list[bytes]
+    marks: list[Marks]
     places: list[int]
     batches: list[Batch]
 
@@ -113,14 +113,14 @@ def read_examples(
     codec: GoldReader,
     model: StructuredModel,
     unreadable: Unreadable,
-    is_known: Callable[[Doc, bytes], bool] = lambda reference, read: False,
+    is_known: Callable[[Doc, Marks], bool] = lambda reference, marks: False,
 ) -> ReadExamples:
     """Read the gold annotation of examples; unreadable ones are noted as such.
 
     Args:
-        is_known: whether an example, by its reference Doc and what is read from its predicted Doc, is known.
+        is_known: whether an example, by its reference Doc and its marks, is known.
     """
-    annotation: dict[int, bytes] = {}
+    marks: dict[int, Marks] = {}
     gold: dict[int, Any] = {}
     of_words: dict[int, Example] = {}
     constraining = list(model.space.constraining)
@@ -128,14 +128,14 @@ def read_examples(
         with unreadable.leaving_out(number, example):
             doc = example.predicted
             limits = doc.to_array(constraining).tobytes() if constraining else b""
-            annotation[number] = model.reader.read_annotation(doc) + limits
-            if is_known(example.reference, annotation[number]):
+            marks[number] = Marks(model.reader.read_annotation(doc) + limits, content_of(example))
+            if is_known(example.reference, marks[number]):
                 gold[number] = None
                 continue
             of_words[number] = example_of_words(example)
             if len(of_words[number].predicted):
                 gold[number] = codec.gold(of_words[number])
-    return ReadExamples({**examples, **of_words}, annotation, gold)
+    return ReadExamples({**examples, **of_words}, marks, gold)
 
 
 def encode(
@@ -152,7 +152,7 @@ def encode(
     return EncodedExamples(
         numbers,
         [read.examples[number].reference for number in numbers],
-        [read.annotation[number] for number in numbers],
+        [read.marks[number] for number in numbers],
         [place for place, number in enumerate(numbers) if number in encoded],
         batches,
     )

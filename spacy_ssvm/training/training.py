@@ -22,7 +22,7 @@ from ..wording import quoted
 from .admission import keep_gold
 from .examples import EncodedExamples
 from .figures import Figures
-from .recognition import Recognised, Recognition
+from .recognition import Marks, Recognised, Recognition
 from .state_file import saved_solver
 
 LOGGER = logging.getLogger("spacy")
@@ -162,7 +162,7 @@ class Training:
             ValueError: the solver needs an oracle that the structure does not offer.
         """
         projected = [self._add(batch) for batch in encoded.batches]
-        self._known.bind(encoded.references, encoded.annotation, 0)
+        self._known.bind(encoded.references, encoded.marks, 0)
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
@@ -175,9 +175,9 @@ class Training:
         release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 
-    def knows(self, reference: Doc, read: bytes) -> bool:
+    def knows(self, reference: Doc, marks: Marks) -> bool:
         """Whether `update` takes this example by its reference alone; any other example has to be encoded."""
-        return not self._state.online and self._known.knows(reference, read)
+        return not self._state.online and self._known.knows(reference, marks)
 
     def retune(self, parameters: Parameters, anew: bool = False) -> None:
         """Continue with other parameters, and converge to the same optimum as training from scratch with them.
@@ -200,7 +200,7 @@ class Training:
 
         Returns the sum of the losses that the solver has suffered: 0 if `gets_parts`, as learning waits for `learn`.
         """
-        references, read, places = encoded.references, encoded.annotation, encoded.places
+        references, marks, places = encoded.references, encoded.marks, encoded.places
         (fresh_docs,) = encoded.batches
         if self._state.online:
             suffered = self.learn()
@@ -211,13 +211,13 @@ class Training:
         if self._taken:
             visited = visited.copy()
             visited[self._taken] = True
-        batch = self._known.recognise(references, read, places, fresh_docs.digests(), visited, self._unseen)
+        batch = self._known.recognise(references, marks, places, fresh_docs.digests(), visited, self._unseen)
         if self.parameters.corrects:
             pairs = zip(batch.numbers, references)
             self._texts |= {number: quoted(reference) for number, reference in pairs if number is not None}
         fresh = self._take_in(batch, fresh_docs)
         new = [places[k] for k in batch.new]
-        self._known.bind([references[k] for k in new], [read[k] for k in new], len(self) - len(new))
+        self._known.bind([references[k] for k in new], [marks[k] for k in new], len(self) - len(new))
         # A changed example is not new, and a repeated one makes up for a new one.
         self._state.surplus = max(0, self._state.surplus + 2 * len(new) - len(references))
         if self._state.surplus > MAX_NEW:
@@ -348,7 +348,7 @@ class Training:
         if batch.arrived:
             self._fill(batch.arrived, encoded)
         if batch.changed:
-            self._replace(batch.changed, encoded)
+            self._replace(batch.changed, encoded, batch.is_annotated_anew)
         n_before = len(self)
         self.projected = []
         if batch.new:
@@ -493,7 +493,7 @@ class Training:
                 stacklevel=6,
             )
 
-    def _replace(self, changed: Mapping[int, int], encoded: Batch) -> None:
+    def _replace(self, changed: Mapping[int, int], encoded: Batch, is_annotated_anew: bool) -> None:
         """Give examples (number → place in `encoded`) their new features, and remove their planes."""
         numbers = list(changed)
         if self._learner is not None:
@@ -501,7 +501,7 @@ class Training:
         self._add(encoded.take(list(changed.values())))
         self._known.replace_by_last(numbers)
         self.data.replace_by_last(numbers)
-        if self._state.epochs and not self._state.has_changed:
+        if is_annotated_anew and self._state.epochs and not self._state.has_changed:
             self._state.has_changed = True
             warnings.warn(
                 f"[{self.name}] the annotation that this component's features or constraints read has changed between "

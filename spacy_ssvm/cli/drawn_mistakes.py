@@ -52,7 +52,7 @@ def _spans(
         # Entities of other tokens can share one.
         if start < end and (not spans or starts[start] >= spans[-1]["end"]):
             place = {"start": starts[start], "end": starts[end] - 1}
-            spans.append({**place, "label": escape(label), "params": {"kind": kind}})
+            spans.append({**place, "label": escape(shown(label)), "params": {"kind": kind}})
     settings = {"direction": direction}
     return EntityRenderer(OF_SPANS).render(
         [{"text": " ".join(texts), "ents": spans, "settings": settings}], minify=True
@@ -97,7 +97,7 @@ def _tree(
     wrong = set()
     for part in parts:
         head = part.elsewhere[0] if is_predicted and part.elsewhere else part.head
-        label = (part.predicted if is_predicted else part.gold) or NOTHING
+        label = shown((part.predicted if is_predicted else part.gold) or NOTHING)
         token, above = part.start - first, part.start - first if head is None else head - first
         if token == above or not 0 <= above < len(words):
             mark = "" if part.is_right else "✗ "

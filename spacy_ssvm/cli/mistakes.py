@@ -16,6 +16,10 @@ from .page import Cell, heading, heat_map, paragraph, scrolling, table
 
 MAX_LISTED = 20
 """Confusions, strings and labels of a heat map that are shown of each component."""
+MAX_KINDS = 200
+"""Kinds of mistakes that can be chosen."""
+MAX_EXPLAINED, MAX_REASONS = 1_000, 20_000
+"""Tokens of a Doc that is explained, as each reason takes time in all of it, and characters of an explanation."""
 MAX_TOKENS = 60
 """Tokens that are shown together: longer sentences are divided into pieces."""
 MAX_PIECES = 300
@@ -41,7 +45,7 @@ def mistakes_section(pipe: Any, docs: Sequence[Doc], found: Sequence[LocatedPart
     pieces = _pieces(found)
     listed = list(pieces)[:MAX_PIECES]
     kinds = Counter(_kind(part) for piece in listed for part in pieces[piece] if not part.is_right)
-    numbers = {kind: number for number, (kind, _) in enumerate(_by_count(kinds))}
+    numbers = {kind: number for number, (kind, _) in enumerate(_by_count(kinds)[:MAX_KINDS])}
     is_dense = 2 * len(found) > sum(map(len, docs))
     markup: list[str] = []
     size = n_drawn = 0
@@ -52,7 +56,7 @@ def mistakes_section(pipe: Any, docs: Sequence[Doc], found: Sequence[LocatedPart
             is_tree = any(part.head is not None for part in parts)
             inside.append(drawn(doc, piece, wrong if is_dense and not is_tree else parts, f"{name}-{number}"))
             n_drawn += 1
-        if number < worst and (reasons := _reasons(pipe, doc, wrong)):
+        if number < worst and len(doc) <= MAX_EXPLAINED and (reasons := _reasons(pipe, doc, wrong)):
             text = f"<pre>{escape(reasons)}</pre>"
             inside.append(f"<details><summary>Why</summary>{scrolling(text, 'reasons')}</details>")
         markup.append(_folded(doc, piece, wrong, numbers, inside))
@@ -162,9 +166,9 @@ def _folded(
     tokens = {token for part in wrong for token in range(part.start, part.end)}
     words = [(token in tokens, escape(shown(doc[token].text))) for token in range(piece.start, piece.end)]
     marked = " ".join(f"<mark>{word}</mark>" if is_wrong else word for is_wrong, word in words)
-    lines = [f"{shown(doc[p.start : p.end].text)}: {p.gold_name} → {p.predicted_name}" for p in wrong]
+    lines = [f"{shown(doc[p.start : p.end].text)}: {' → '.join(map(shown, _kind(p)))}" for p in wrong]
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    kinds = " ".join(map(str, sorted({numbers[_kind(part)] for part in wrong})))
+    kinds = " ".join(map(str, sorted({numbers[_kind(part)] for part in wrong if _kind(part) in numbers})))
     return (
         f'<details data-kinds="{kinds}"><summary dir="auto">{marked}</summary>'
         f"<ul>{items}</ul>{''.join(inside)}</details>"
@@ -175,7 +179,7 @@ def _filtered(kinds: Mapping[Kind, int], numbers: Mapping[Kind, int], markup: Se
     """The pieces below a form that chooses from them; the page's script shows the form."""
     options = "".join(
         f'<option value="{numbers[kind]}">{escape(" → ".join(map(shown, kind)))} ({count:,})</option>'
-        for kind, count in _by_count(kinds)
+        for kind, count in _by_count(kinds)[:MAX_KINDS]
     )
     form = (
         '<form class="filter" hidden><label>Kind, gold → predicted <select>'
@@ -201,4 +205,4 @@ def _reasons(pipe: Any, doc: Doc, wrong: Sequence[ComparedPart]) -> str:
         except ValueError as error:  # a label that the component does not have
             unknown.append(f"{doc[part.start : part.end].text} → {part.gold_name}: {error}")
     findings.sort(key=lambda finding: finding.start)
-    return "\n".join(filter(None, [str(replace(explanation, findings=tuple(findings)).text()), *unknown]))
+    return "\n".join(filter(None, [str(replace(explanation, findings=tuple(findings)).text()), *unknown]))[:MAX_REASONS]

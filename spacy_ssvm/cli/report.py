@@ -29,11 +29,15 @@ from ..training.calibration import expected_error, margins, reliability
 from ..wording import counted
 from ..words import example_of_words, in_tokens
 from .dev_corpus import dev_reader
+from .drawn_mistakes import shown
 from .evaluate import percentages, span_groups
 from .learning_curve import learning_curve, log_rows
 from .mistakes import mistakes_section
 from .page import Bar, contents, heading, page, paragraph, scrolling, table
 from .pipelines import CodePath, DataPath, load_pipeline
+
+MAX_LABELS = 100
+"""Labels whose scores are shown."""
 
 
 def report_command(
@@ -143,7 +147,10 @@ def _findings(
         docs = [example.predicted for example in annotated]
         grouped["By how often the rarest word was seen in training"] = by_frequency(found, docs, frequencies)
     tables = [f"<div>{heading(title, 3)}{_figures(counts, are_paired)}</div>" for title, counts in grouped.items()]
-    labels = f"<details><summary>By label</summary>{_figures(by_label(parts), False)}</details>"
+    counts = sorted(by_label(parts).items(), key=lambda pair: -pair[1].gold - pair[1].predicted)
+    most = dict(counts[:MAX_LABELS])
+    left = f", without {len(counts) - len(most):,} that are less frequent" if len(counts) > len(most) else ""
+    labels = f"<details><summary>By label{left}</summary>{_figures(most, False)}</details>"
     total = _total(tally(parts), are_paired)
     tables.append(f"<div>{''.join(_calibration(pipe, annotated))}</div>")
     return [total, f'<div class="beside">{"".join(tables)}</div>', labels]
@@ -169,8 +176,10 @@ def _total(counts: Tally, are_paired: bool) -> str:
 
 def _figures(tallies: Mapping[str, Tally], are_paired: bool) -> str:
     if are_paired:
-        return table(("", "Gold", "Right, %"), [(name, f"{t.gold:,}", Bar(t.recall)) for name, t in tallies.items()])
-    rows = [(name, f"{t.gold:,}", *map(Bar, (t.precision, t.recall, t.f1))) for name, t in tallies.items()]
+        return table(
+            ("", "Gold", "Right, %"), [(shown(name), f"{t.gold:,}", Bar(t.recall)) for name, t in tallies.items()]
+        )
+    rows = [(shown(name), f"{t.gold:,}", *map(Bar, (t.precision, t.recall, t.f1))) for name, t in tallies.items()]
     return table(("", "Gold", "P", "R", "F1"), rows)
 
 

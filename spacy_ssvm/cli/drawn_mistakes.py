@@ -13,7 +13,7 @@ from ..inspect.tallies import Sentence
 MAX_CHARACTERS, MAX_IN_TREES = 60, 14
 """Characters that are shown of a token, in lines of text and in trees."""
 OF_SPANS = {"template": '<mark class="{kind}">{text}<b>{label}</b></mark>'}
-OF_TREES = {"distance": 100, "color": "currentColor", "bg": "none", "font": "inherit"}
+OF_TREES = {"distance": 110, "arrow_spacing": 8, "color": "currentColor", "bg": "none", "font": "inherit"}
 
 
 def drawn(doc: Doc, piece: Sentence, parts: Sequence[ComparedPart], name: str) -> str:

@@ -50,16 +50,16 @@ def mistakes_section(pipe: Any, docs: Sequence[Doc], found: Sequence[LocatedPart
     markup: list[str] = []
     size = n_drawn = 0
     for number, piece in enumerate(listed):
-        doc, parts, inside = docs[piece.number], pieces[piece], []
+        doc, parts, drawing, why = docs[piece.number], pieces[piece], "", ""
         wrong = [part for part in parts if not part.is_right]
         if size < MAX_DRAWN:
             is_tree = any(part.head is not None for part in parts)
-            inside.append(drawn(doc, piece, wrong if is_dense and not is_tree else parts, f"{name}-{number}"))
+            drawing = drawn(doc, piece, wrong if is_dense and not is_tree else parts, f"{name}-{number}")
             n_drawn += 1
         if number < worst and len(doc) <= MAX_EXPLAINED and (reasons := _reasons(pipe, doc, wrong)):
             text = f"<pre>{escape(reasons)}</pre>"
-            inside.append(f"<details><summary>Why</summary>{scrolling(text, 'reasons')}</details>")
-        markup.append(_folded(doc, piece, wrong, numbers, inside))
+            why = f"<details><summary>Why</summary>{scrolling(text, 'reasons')}</details>"
+        markup.append(_folded(doc, piece, wrong, numbers, drawing, why))
         size += len(markup[-1])
     said = f"{len(pieces):,} sentences, or parts of long ones, have mistakes. Those with the most come first"
     said += f"; {len(pieces) - len(listed):,} are left out" if len(listed) < len(pieces) else ""
@@ -160,9 +160,9 @@ def _strings(found: Sequence[LocatedPart]) -> Iterator[str]:
 
 
 def _folded(
-    doc: Doc, piece: Sentence, wrong: Sequence[ComparedPart], numbers: Mapping[Kind, int], inside: Sequence[str]
+    doc: Doc, piece: Sentence, wrong: Sequence[ComparedPart], numbers: Mapping[Kind, int], drawing: str, why: str
 ) -> str:
-    """A piece with its wrong tokens marked, which unfolds to a list of its mistakes and to markup."""
+    """A piece with its wrong tokens marked, which unfolds to markup and the list of its mistakes."""
     tokens = {token for part in wrong for token in range(part.start, part.end)}
     words = [(token in tokens, escape(shown(doc[token].text))) for token in range(piece.start, piece.end)]
     marked = " ".join(f"<mark>{word}</mark>" if is_wrong else word for is_wrong, word in words)
@@ -170,8 +170,7 @@ def _folded(
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     kinds = " ".join(map(str, sorted({numbers[_kind(part)] for part in wrong if _kind(part) in numbers})))
     return (
-        f'<details data-kinds="{kinds}"><summary dir="auto">{marked}</summary>'
-        f"<ul>{items}</ul>{''.join(inside)}</details>"
+        f'<details data-kinds="{kinds}"><summary dir="auto">{marked}</summary>{drawing}<ul>{items}</ul>{why}</details>'
     )
 
 

@@ -9,7 +9,7 @@ from spacy.displacy import DependencyRenderer, EntityRenderer
 from spacy.tokens import Doc
 
 from ..inspect.parts import NOTHING, ComparedPart
-from ..inspect.tallies import Sentence
+from ..inspect.tallies import SentenceTokens
 
 MAX_CHARACTERS, MAX_IN_TREES = 60, 14
 """Characters that are shown of a token, in lines of text and in trees."""
@@ -29,7 +29,7 @@ STYLED = re.compile(
 """Attributes in displaCy's trees that the page's style has once for all: nearly half of their size."""
 
 
-def drawn(doc: Doc, piece: Sentence, parts: Sequence[ComparedPart], name: str) -> str:
+def drawn(doc: Doc, piece: SentenceTokens, parts: Sequence[ComparedPart], name: str) -> str:
     """Both annotations of a piece as trees, or as spans in the text.
 
     Args:
@@ -81,7 +81,7 @@ def _sides(parts: Sequence[ComparedPart], is_predicted: bool) -> Iterator[tuple[
             yield start, end, label, "right" if part.is_right else "wrong"
 
 
-class Trees(DependencyRenderer):
+class TreeRenderer(DependencyRenderer):
     """displaCy's drawing of trees, the same one in every process, with wrong arcs in a class of their own."""
 
     wrong: frozenset[int] = frozenset()
@@ -121,7 +121,7 @@ def _tree(
             texts[token]["tag"] = "✗"
         left, right = sorted((token, above))
         arcs.append({"start": left, "end": right, "label": escape(label), "dir": "left" if left == token else "right"})
-    renderer = Trees(OF_TREES)
+    renderer = TreeRenderer(OF_TREES)
     renderer.direction, renderer.wrong = direction, frozenset(wrong)
     svg = STYLED.sub("", renderer.render_svg(name, texts, arcs))
     return f'<div class="scroll tree" tabindex="0" role="region" aria-label="tree">{" ".join(svg.split())}</div>'

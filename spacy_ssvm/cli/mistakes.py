@@ -10,7 +10,8 @@ from typing import Any
 from spacy.tokens import Doc
 
 from ..inspect.parts import NOTHING, ComparedPart
-from ..inspect.tallies import LocatedPart, Sentence
+from ..inspect.tallies import LocatedPart, SentenceTokens
+from ..wording import counted
 from .drawn_mistakes import drawn, shown
 from .page import Cell, heading, heat_map, paragraph, scrolling, table
 
@@ -61,7 +62,7 @@ def mistakes_section(pipe: Any, docs: Sequence[Doc], found: Sequence[LocatedPart
             why = f"<details><summary>Why</summary>{scrolling(text, 'reasons')}</details>"
         markup.append(_folded(doc, piece, wrong, numbers, drawing, why))
         size += len(markup[-1])
-    said = f"{len(pieces):,} sentences, or parts of long ones, have mistakes. Those with the most come first"
+    said = f"{counted(len(pieces), 'sentence')} with mistakes, pieces of long ones included, those with the most first"
     said += f"; {len(pieces) - len(listed):,} are left out" if len(listed) < len(pieces) else ""
     said += f"; the first {n_drawn:,} are drawn." if n_drawn < len(listed) else "."
     return [
@@ -82,12 +83,12 @@ def _by_count(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def _pieces(found: Sequence[LocatedPart]) -> dict[Sentence, list[ComparedPart]]:
+def _pieces(found: Sequence[LocatedPart]) -> dict[SentenceTokens, list[ComparedPart]]:
     """The parts of each sentence with mistakes, or of each piece of a long one; those with the most mistakes first."""
-    grouped: dict[Sentence, list[ComparedPart]] = {}
+    grouped: dict[SentenceTokens, list[ComparedPart]] = {}
     for (number, start, end), part, _ in found:
         first = start + (part.start - start) // MAX_TOKENS * MAX_TOKENS
-        grouped.setdefault(Sentence(number, first, min(first + MAX_TOKENS, end)), []).append(part)
+        grouped.setdefault(SentenceTokens(number, first, min(first + MAX_TOKENS, end)), []).append(part)
     counts = {piece: sum(not part.is_right for part in parts) for piece, parts in grouped.items()}
     return {piece: grouped[piece] for piece, count in _by_count(counts) if count}
 
@@ -97,7 +98,7 @@ def _confusions(parts: Sequence[ComparedPart], numbers: Mapping[Kind, int]) -> l
     listed = _by_count(wrong)[:MAX_LISTED]
     rows = [(*map(shown, kind), f"{count:,}") for kind, count in listed]
     pairs = scrolling(table(("Gold", "Predicted", "Times"), rows, texts=2), "The most frequent confusions")
-    title, said = heading("Confusions", 3), f"{wrong.total():,} mistakes of {len(wrong):,} kinds."
+    title, said = heading("Confusions", 3), f"{counted(wrong.total(), 'mistake')} of {counted(len(wrong), 'kind')}."
     shade = "Shades are relative: of mistakes to the most frequent one, of what is right to all that gold has."
     drawing = _heat_map(parts, numbers)
     if drawing is None:
@@ -160,7 +161,7 @@ def _strings(found: Sequence[LocatedPart]) -> Iterator[str]:
 
 
 def _folded(
-    doc: Doc, piece: Sentence, wrong: Sequence[ComparedPart], numbers: Mapping[Kind, int], drawing: str, why: str
+    doc: Doc, piece: SentenceTokens, wrong: Sequence[ComparedPart], numbers: Mapping[Kind, int], drawing: str, why: str
 ) -> str:
     """A piece with its wrong tokens marked, which unfolds to markup and the list of its mistakes."""
     tokens = {token for part in wrong for token in range(part.start, part.end)}

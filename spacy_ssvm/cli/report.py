@@ -15,7 +15,7 @@ from ..corpus.checks.corpora import count_sentences
 from ..inspect.parts import AnnotationParts, ComparedPart
 from ..inspect.tallies import (
     LocatedPart,
-    Sentence,
+    SentenceTokens,
     Tally,
     by_frequency,
     by_label,
@@ -118,7 +118,7 @@ def _components(model: Path, pipes: Mapping[str, SsvmPipe]) -> list[str]:
 
 
 def _located(
-    pipe: SsvmPipe, annotated: Sequence[Example], sentences: Sequence[Sequence[Sentence]]
+    pipe: SsvmPipe, annotated: Sequence[Example], sentences: Sequence[Sequence[SentenceTokens]]
 ) -> list[LocatedPart]:
     """The parts of a component's annotation; none if they have no names, or gold has none at all."""
     if pipe.codec.parts is None:

@@ -38,7 +38,7 @@ class Tally(NamedTuple):
         return 2 * self.right / (self.gold + self.predicted) if self.gold + self.predicted else 0.0
 
 
-class Sentence(NamedTuple):
+class SentenceTokens(NamedTuple):
     """Tokens start … end − 1 of the predicted Doc of an example, by its number."""
 
     number: int
@@ -49,12 +49,12 @@ class Sentence(NamedTuple):
 class LocatedPart(NamedTuple):
     """A part in its sentence. text: its tokens."""
 
-    sentence: Sentence
+    sentence: SentenceTokens
     part: ComparedPart
     text: str
 
 
-def sentences_of(number: int, example: Example) -> list[Sentence]:
+def sentences_of(number: int, example: Example) -> list[SentenceTokens]:
     """The gold sentences of an example by tokens of its predicted Doc; without them those predicted, or all of it."""
     reference, predicted = example.reference, example.predicted
     starts = {0}
@@ -63,10 +63,12 @@ def sentences_of(number: int, example: Example) -> list[Sentence]:
         starts |= {int(place[0]) for place in places if len(place)}
     elif predicted.has_annotation("SENT_START"):
         starts |= {sentence.start for sentence in predicted.sents}
-    return [Sentence(number, start, end) for start, end in pairwise([*sorted(starts), len(predicted)]) if start < end]
+    return [
+        SentenceTokens(number, start, end) for start, end in pairwise([*sorted(starts), len(predicted)]) if start < end
+    ]
 
 
-def located(sentences: Sequence[Sentence], doc: Doc, parts: Iterable[ComparedPart]) -> list[LocatedPart]:
+def located(sentences: Sequence[SentenceTokens], doc: Doc, parts: Iterable[ComparedPart]) -> list[LocatedPart]:
     """The parts of a Doc, which has these sentences, each in the one where it starts."""
     starts = [sentence.start for sentence in sentences]
     return [

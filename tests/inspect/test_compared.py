@@ -10,7 +10,7 @@ from spacy.training import Example, biluo_to_iob
 
 from spacy_ssvm.inspect.parts import ComparedPart, mistakes
 from spacy_ssvm.inspect.tallies import (
-    Sentence,
+    SentenceTokens,
     Tally,
     by_frequency,
     by_label,
@@ -84,7 +84,7 @@ def test_counts_of_a_corpus_by_hand():
     gold = Doc(vocab, words=list("abcdefgh"), sent_starts=[1, 0, 1, 0, 0, 0, 0, 0])
     example = Example(Doc(vocab, words=[token.text for token in gold]), gold)
     sentences = sentences_of(3, example)
-    assert sentences == [Sentence(3, 0, 2), Sentence(3, 2, 8)]
+    assert sentences == [SentenceTokens(3, 0, 2), SentenceTokens(3, 2, 8)]
     parts = [
         ComparedPart(0, 1, "A", "A"),
         ComparedPart(1, 2, "A", "B"),
@@ -106,8 +106,8 @@ def test_counts_of_a_corpus_by_hand():
     }
     # Without gold sentences those predicted count, and without these the Doc.
     bare = Doc(vocab, words=[token.text for token in gold])
-    assert sentences_of(0, Example(gold.copy(), bare)) == [Sentence(0, 0, 2), Sentence(0, 2, 8)]
-    assert sentences_of(0, Example(bare.copy(), bare)) == [Sentence(0, 0, 8)]
+    assert sentences_of(0, Example(gold.copy(), bare)) == [SentenceTokens(0, 0, 2), SentenceTokens(0, 2, 8)]
+    assert sentences_of(0, Example(bare.copy(), bare)) == [SentenceTokens(0, 0, 8)]
     assert sentences_of(0, Example(Doc(vocab), Doc(vocab))) == []
 
 

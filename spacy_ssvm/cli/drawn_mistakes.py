@@ -13,6 +13,8 @@ from ..inspect.tallies import SentenceTokens
 
 MAX_CHARACTERS, MAX_IN_TREES = 60, 14
 """Characters that are shown of a token, in lines of text and in trees."""
+DIRECTIONS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+"""Invisible characters that change the direction of what comes after a token, which are not shown."""
 OF_SPANS = {"template": '<mark class="{kind}">{text}<b>{label}</b></mark>'}
 OF_TREES = {
     "distance": 110,
@@ -48,7 +50,7 @@ def drawn(doc: Doc, piece: SentenceTokens, parts: Sequence[ComparedPart], name: 
 
 def shown(text: str, max_characters: int = MAX_CHARACTERS) -> str:
     """A text in one line of limited length; whitespace is visible where there is nothing else."""
-    one_line = " ".join(text.split()) or ("⏎" if "\n" in text else "␣")
+    one_line = " ".join(text.translate(DIRECTIONS).split()) or ("⏎" if "\n" in text else "␣")
     return one_line if len(one_line) <= max_characters else f"{one_line[:max_characters]}…"
 
 

@@ -10,7 +10,10 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 
+from spacy_ssvm.cli.drawn_mistakes import drawn
 from spacy_ssvm.cli.learning_curve import learning_curve
+from spacy_ssvm.inspect.parts import ComparedPart
+from spacy_ssvm.inspect.tallies import SentenceTokens
 
 from ..pipeline.toy import EXAMPLES, LANG, parse, trained, tree_of
 from .calling import call, refusal, said
@@ -180,7 +183,7 @@ def test_hostile_texts_and_labels_stay_texts(tmp_path, saved):
     )
     page = Tags(text)
     (words,) = [text for text in page.summaries if "script" in text]
-    assert words.split()[:5] == HOSTILE[:5] and "{text}" in words and "a" * 61 not in words
+    assert words.split()[:5] == [*HOSTILE[:4], "abc"] and "{text}" in words and "a" * 61 not in words
     assert page.n_scripts == 1 and len(text) < 60_000
     nlp = trained("ssvm_parser")
     nlp.to_disk(tmp_path / "model")
@@ -264,3 +267,20 @@ print(drawn(doc, SentenceTokens(0, 0, 5), arcs, "x"), drawn(doc, SentenceTokens(
 def test_the_same_page_again(saved, tmp_path):
     arguments = saved / "ssvm_parser", saved / "ssvm_parser.spacy"
     assert report(tmp_path, *arguments) == report(tmp_path, *arguments)
+
+
+def test_text_from_right_to_left_is_drawn_so():
+    vocab = spacy.blank("he").vocab
+    doc = Doc(vocab, words=["שלום", "עולם", "<b>", "\n"])
+    arcs = [
+        ComparedPart(0, 1, "a", "b", 1),
+        ComparedPart(1, 2, "root", "root", 1),
+        ComparedPart(2, 3, "c", "c", 9, (0, 1)),
+    ]
+    tree = drawn(doc, SentenceTokens(0, 0, 4), arcs, "x")
+    assert tree.count("direction: rtl") == 2 and "✗ c of a token not shown" in tree and "&lt;b&gt;" in tree
+    # Parts that begin or end elsewhere are cut, and of two that overlap, as gold of other tokens can, one is drawn.
+    spans = [ComparedPart(0, 3, "A", None), ComparedPart(1, 2, "B", None), ComparedPart(3, 9, None, "C")]
+    text = drawn(doc, SentenceTokens(0, 1, 4), spans, "x")
+    assert text.count("direction: rtl") == 2 and "<b>A</b>" in text and "<b>B</b>" not in text and "<b>C</b>" in text
+    assert "⏎" in text

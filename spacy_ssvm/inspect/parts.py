@@ -39,7 +39,7 @@ class ComparedPart(NamedTuple):
 
     @property
     def predicted_name(self) -> str:
-        """What is predicted, in words, if it is wrong."""
+        """The name of the prediction, and that it is elsewhere, if that alone is wrong."""
         if self.gold != self.predicted or self.is_right:
             return NOTHING if self.predicted is None else self.predicted
         return f"{self.predicted}, other {'tokens' if self.head is None else 'head'}"

@@ -58,7 +58,7 @@ from .markdown import Block, anchors, blocks, code_spans, headings, links, prose
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
 SOLVERS = sorted(name for name in ssvm_solvers.get_all() if name.startswith("spacy-ssvm."))
 NOT_RUN = {
@@ -110,6 +110,7 @@ SLOW = {
     "explanations",
     "in-place-of-spacy",
     "mixing",
+    "reports",
     "templates",
     "treebanks",
     "tuning",

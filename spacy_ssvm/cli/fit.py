@@ -135,7 +135,8 @@ def fit_command(
             run.do("ssvm", "tune", config_path, tuned, *tuning, *overrides)
             config_path, overrides = tuned, []
         run.do("train", config_path, "--output", run.folder, "--training.logger.output_file", log, *overrides)
-        run.do("ssvm", "report", model, dev, run.folder / "report.html", "--log", log)
+        corpora = [dev, run.folder / "report.html", "--log", log, "--train", config["paths"]["train"]]
+        run.do("ssvm", "report", model, *corpora)
         best = max(srsly.read_jsonl(log), key=lambda row: row["score"])
         if learn_dev:
             _learn_dev(run, config_path, config, best["epoch"] + 1)

@@ -1,71 +1,95 @@
-"""A self-contained page of HTML: headings, tables, text and plots."""
+"""A self-contained page of HTML: its parts are strings of markup, made from texts that are escaped here."""
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
-
-from .plots import new_figure, save_figure
-
-STYLE = """body { font-family: sans-serif; margin: 2rem auto; max-width: 64rem; padding: 0 1rem; color: #222; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
-h3 { font-size: 1rem; margin: 1.4rem 0 0.4rem; }
-table { border-collapse: collapse; font-size: 0.9rem; }
-td, th { text-align: left; padding: 0.2rem 1.2rem 0.2rem 0; border-bottom: 1px solid #eee; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-p { color: #555; font-size: 0.9rem; }
-details { margin: 0.6rem 0; } summary { cursor: pointer; line-height: 1.6; }
-mark { background: #f5dddd; padding: 0.1em 0.3em; border-radius: 0.3em; }
-pre { font-size: 0.8rem; background: #f7f7f7; padding: 0.6rem; overflow-x: auto; }
-svg { max-width: 100%; height: auto; }"""
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 
-class Page:
-    """A page to which parts are added from top to bottom; texts are escaped.
+class Bar(NamedTuple):
+    """A cell of a table with a share, from 0 to 1, as percentage and as bar."""
 
-    Args:
-        title: the title of the page, and its first heading.
+    share: float
+
+    def markup(self) -> str:
+        return f'<td class="n bar" style="--share:{100 * self.share:.2f}%">{100 * self.share:.2f}</td>'
+
+
+class Cell(NamedTuple):
+    """A cell of a heat map.
+
+    Attributes:
+        shade: from 0 to 1.
+        kind: the number of the kind of mistakes that a click on the cell shows; None without a click.
     """
 
-    def __init__(self, title: str) -> None:
-        self._title = escape(title)
-        self._parts = [f"<h1>{self._title}</h1>"]
+    times: int
+    shade: float
+    is_right: bool
+    kind: int | None
 
-    def heading(self, text: str, level: int = 2) -> None:
-        self._parts.append(f"<h{level}>{escape(text)}</h{level}>")
 
-    def text(self, text: str) -> None:
-        self._parts.append(f"<p>{escape(text)}</p>")
+def heading(text: str, level: int = 2) -> str:
+    return f"<h{level}>{escape(text)}</h{level}>"
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[Any]], texts: int = 1) -> None:
-        """Add a table whose first `texts` columns are text, and the others figures."""
 
-        def row(cells: Sequence[Any], tag: str) -> str:
-            kinds = ["" if place < texts else ' class="n"' for place in range(len(cells))]
-            parts = [f"<{tag}{kind}>{escape(str(cell))}</{tag}>" for kind, cell in zip(kinds, cells)]
-            return f"<tr>{''.join(parts)}</tr>"
+def paragraph(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
 
-        lines = [row(header, "th"), *(row(cells, "td") for cells in rows)]
-        self._parts.append("<table>\n" + "\n".join(lines) + "\n</table>")
 
-    def folded(self, words: Sequence[str], marked: Sequence[bool], text: str) -> None:
-        """Add a sentence with some words marked; a click on it unfolds the text, of several lines."""
-        shown = [f"<mark>{escape(word)}</mark>" if mark else escape(word) for word, mark in zip(words, marked)]
-        self._parts.append(f"<details><summary>{' '.join(shown)}</summary><pre>{escape(text)}</pre></details>")
+def scrolling(markup: str, name: str) -> str:
+    """A region for what may be wider than the page: it scrolls by itself, by keyboard, too."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(name)}">{markup}</div>'
 
-    def plot(self, draw: Callable[[Any], None]) -> None:
-        """Add the matplotlib Figure that `draw` fills, or, without matplotlib, a line that says so."""
-        try:
-            figure = new_figure(9, 3.2)
-        except ImportError:
-            self.text("No plot: matplotlib is not installed; to get one, run pip install matplotlib.")
-            return
-        draw(figure)
-        drawn = io.StringIO()
-        save_figure(figure, drawn, "page")
-        self._parts.append(drawn.getvalue()[drawn.getvalue().index("<svg") :])
 
-    def html(self) -> str:
-        head = f'<meta charset="utf-8"><title>{self._title}</title><style>\n{STYLE}\n</style>'
-        body = "\n".join(self._parts)
-        return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]], texts: int = 1) -> str:
+    """A table whose first `texts` columns are text, and the others figures."""
+
+    def cell(value: Any, place: int, tag: str) -> str:
+        kind = "" if place < texts else ' class="n"'
+        return value.markup() if isinstance(value, Bar) else f"<{tag}{kind}>{escape(str(value))}</{tag}>"
+
+    def row(cells: Sequence[Any], tag: str) -> str:
+        return f"<tr>{''.join(cell(value, place, tag) for place, value in enumerate(cells))}</tr>"
+
+    lines = [f"<thead>{row(header, 'th')}</thead><tbody>", *(row(cells, "td") for cells in rows)]
+    return "<table>" + "\n".join(lines) + "</tbody></table>"
+
+
+def heat_map(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Cell]], name: str) -> str:
+    """A table with shaded cells. name: what it shows, in words; rows are gold and columns predicted."""
+
+    def shaded(cell: Cell, row: str, column: str) -> str:
+        if not cell.times:
+            return "<td></td>"
+        count = f"{cell.times:,}"
+        if cell.kind is not None:
+            said = escape(f"{count} times {column} for {row}: show them")
+            count = f'<button data-kind="{cell.kind}" aria-label="{said}">{count}</button>'
+        right = " right" if cell.is_right else ""
+        return f'<td class="n heat{right}" style="--shade:{100 * cell.shade:.0f}%">{count}</td>'
+
+    head = "".join(f'<th scope="col"><span>{escape(column)}</span></th>' for column in columns)
+    lines = [f"<table class=map><thead><tr><th>gold ↓ predicted →</th>{head}</tr></thead><tbody>"]
+    for row, of_row in zip(rows, cells):
+        found = "".join(shaded(cell, row, column) for cell, column in zip(of_row, columns))
+        lines.append(f'<tr><th scope="row">{escape(row)}</th>{found}</tr>')
+    return scrolling("\n".join(lines) + "</tbody></table>", name)
+
+
+def contents(links: Mapping[str, str]) -> str:
+    """Links to sections, which stay in sight. links: a text for the name of each section."""
+    listed = "".join(f'<li><a href="#{name}">{escape(text)}</a></li>' for name, text in links.items())
+    return f"<nav><ul>{listed}</ul></nav>"
+
+
+def page(title: str, parts: Sequence[str]) -> str:
+    """The whole page: a heading, and these parts from top to bottom."""
+    static = files(__package__) / "static"
+    style, script = ((static / name).read_text("utf8") for name in ("report.css", "report.js"))
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>"
+    )
+    body = "\n".join([f"<main><h1>{escape(title)}</h1>", *parts, f"</main><script>\n{script}</script>"])
+    return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'

@@ -1,44 +1,43 @@
 """`spacy ssvm report`: a page of HTML with the scores of a pipeline, its mistakes and the reasons for them."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
-import srsly
 import typer
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.scorer import Scorer
 from spacy.training import Example
 from wasabi import msg
 
 from ..corpus.checks.corpora import count_sentences
-from ..files import read_records
-from ..inspect.parts import AnnotationParts, Mistake
+from ..inspect.parts import AnnotationParts, ComparedPart
+from ..inspect.tallies import (
+    LocatedPart,
+    SentenceTokens,
+    Tally,
+    by_frequency,
+    by_label,
+    by_length,
+    located,
+    sentences_of,
+    tally,
+)
 from ..pipeline.component import SsvmPipe
+from ..training.calibration import expected_error, margins, reliability
 from ..wording import counted
 from ..words import example_of_words, in_tokens
 from .dev_corpus import dev_reader
+from .drawn_mistakes import shown
 from .evaluate import percentages, span_groups
-from .page import Page
+from .learning_curve import learning_curve, log_rows
+from .mistakes import mistakes_section
+from .page import Bar, contents, heading, page, paragraph, scrolling, table
 from .pipelines import CodePath, DataPath, load_pipeline
 
-MAX_PAIRS = 20
-"""Confusions that are listed of each component."""
-
-PER_TYPE = {"ents_per_type": "Entities", "dep_las_per_type": "Labelled arcs, without punctuation"}
-CURVES = {"primal": "primal, estimated", "dual": "dual"}
-
-
-class SentenceMistakes(NamedTuple):
-    """Tokens start … end − 1 of an example, by its number, and the mistakes of a component there."""
-
-    number: int
-    start: int
-    end: int
-    mistakes: list[Mistake]
+MAX_LABELS = 100
+"""Labels whose scores are shown."""
 
 
 def report_command(
@@ -51,91 +50,62 @@ def report_command(
             "--log", "-l", help="Output file of the logger, for the learning curve", exists=True, dir_okay=False
         ),
     ] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option("--train", "-t", help="Training corpus, for scores by how often words were seen", exists=True),
+    ] = None,
     worst: Annotated[int, typer.Option("--worst", "-w", min=0, help="Sentences to explain, for each component")] = 10,
     code_path: CodePath = None,
 ) -> None:
-    """Write a page about a pipeline: scores, confusions, the worst sentences with reasons, size, speed, learning curve.
+    """Write a page about a pipeline: scores, confusions, calibration, mistakes with reasons, learning curve.
 
-    The corpus is read as the pipeline's training.dev_corpus is.
+    The corpora are read as the pipeline's training.dev_corpus is.
     """
     nlp, pipes = load_pipeline(model, code_path)
-    page = Page(f"{model} on {data_path.name}")
     try:
         examples = list(dev_reader(nlp, data_path)(nlp))
-        if not examples:
+        if not any(len(example.predicted) for example in examples):
             raise ValueError(f"No documents in {data_path}")
-        rows = [] if log is None else _log_rows(log)
-        _add_scores(page, nlp, examples)
-    except ValueError as error:
+        rows = [] if log is None else log_rows(log)
+        frequencies = None if train is None else _frequencies(nlp, train)
+        docs = list(nlp.pipe(example.predicted.copy() for example in examples))
+        annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
+        links = {f"c{number}": name for number, name in enumerate(pipes)}
+        parts = [contents({"scores": "Scores", **links}), *_scores(nlp, annotated), *_components(model, pipes)]
+    except (OSError, ValueError) as error:
         msg.fail(str(error), exits=1)
-    _add_components(page, model, pipes)
-    # Evaluation does not annotate the examples.
-    docs = nlp.pipe(example.predicted.copy() for example in examples)
-    annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
-    for name, pipe in pipes.items():
-        page.heading(f"Mistakes of {name}")
-        if pipe.codec.parts is None:
-            page.text("Its annotation has no parts with names.")
-            continue
-        mistakes = [_mistakes(pipe.codec.parts, example) for example in annotated]
-        if not any(mistakes):
-            page.text("None.")
-            continue
-        _add_pairs(page, [mistake for of_example in mistakes for mistake in of_example])
-        sentences = sorted(_sentences(annotated, mistakes), key=lambda sentence: -len(sentence.mistakes))[:worst]
-        if sentences:
-            page.heading("Sentences with the most mistakes", 3)
-            page.text("Click a sentence for its mistakes and the features behind them.")
-        for sentence in sentences:
-            doc = annotated[sentence.number].predicted
-            _add_sentence(page, doc, sentence, _reasons(pipe, doc, sentence))
-    if rows:
-        _add_curve(page, rows, list(pipes))
+    sentences = [sentences_of(number, example) for number, example in enumerate(annotated)]
+    for number, (name, pipe) in enumerate(pipes.items()):
+        found = _located(pipe, annotated, sentences)
+        parts += [f'<section id="c{number}">', heading(name), *_findings(pipe, annotated, found, frequencies)]
+        parts += [*learning_curve(rows, name), *mistakes_section(pipe, docs, found, f"c{number}", worst), "</section>"]
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(page.html(), encoding="utf8")
+    output.write_text(page(f"{model} on {data_path.name}", parts), encoding="utf8")
     msg.good(f"Saved the report to {output}")
 
 
-def _mistakes(parts: AnnotationParts, example: Example) -> list[Mistake]:
-    """The mistakes of the component with these parts in an annotated example, by tokens of the predicted Doc."""
-    of_words = example_of_words(example)
-    mistakes = parts.mistakes(of_words)
-    bounds = [in_tokens(of_words.predicted, m.start, m.end, m.head) for m in mistakes]
-    return [m._replace(start=start, end=end, head=head) for m, (start, end, head) in zip(mistakes, bounds)]
+def _frequencies(nlp: Language, train: Path) -> Counter[str]:
+    """How often each word occurs in a corpus."""
+    return Counter(token.text for example in dev_reader(nlp, train)(nlp) for token in example.reference)
 
 
-def _add_scores(page: Page, nlp: Language, examples: Sequence[Example]) -> None:
-    nlp(examples[0].predicted.copy())  # loads the kernels, so that loading does not count as slow prediction
-    scores = nlp.evaluate(examples)
-    page.heading("Scores")
-    n_tokens = sum(len(example.predicted) for example in examples)
-    page.text(
-        f"{_texts_of(examples)}, {counted(n_tokens, 'token')}; the pipeline annotates {scores['speed']:,.0f} a second."
-    )
-    page.table(("Score", "%"), percentages(scores))
-    spans = {f"spans_{key}_per_type": f'Spans in doc.spans["{key}"]' for key in span_groups(scores)}
-    for key, title in {**PER_TYPE, **spans}.items():
-        if scores.get(key):
-            page.heading(title, 3)
-            rows = [
-                (label, *(f"{100 * figures[part]:.2f}" for part in "prf"))
-                for label, figures in sorted(scores[key].items(), key=lambda pair: pair[1]["f"])
-            ]
-            page.table(("Label", "P", "R", "F"), rows)
+def _scores(nlp: Language, annotated: Sequence[Example]) -> list[str]:
+    references = [example.reference for example in annotated]
+    n_sentences, documents = count_sentences(references), counted(len(annotated), "document")
+    sentences = [] if n_sentences is None else [counted(n_sentences, "sentence")]
+    texts = sentences if n_sentences == len(annotated) else [documents, *sentences]  # The reader may divide documents.
+    n_tokens = sum(len(example.predicted) for example in annotated)
+    scores = Scorer(nlp).score(annotated)
+    parts = [paragraph(", ".join([*texts, counted(n_tokens, "token")])), '<section id="scores">', heading("Scores")]
+    parts.append(table(("Score", "%"), percentages(scores)))
+    for key in span_groups(scores):
+        if per_type := scores.get(f"spans_{key}_per_type"):
+            rows = [(label, *map(Bar, map(per_type[label].get, "prf"))) for label in sorted(per_type)]
+            parts += [heading(f'Spans in doc.spans["{key}"]', 3), table(("Label", "P", "R", "F"), rows)]
+    return parts
 
 
-def _texts_of(examples: Sequence[Example]) -> str:
-    """How many documents there are, and how many sentences, if that is known; the reader may have divided documents."""
-    n_sentences = count_sentences([example.reference for example in examples])
-    documents = counted(len(examples), "document")
-    if n_sentences is None:
-        return documents
-    sentences = counted(n_sentences, "sentence")
-    return sentences if n_sentences == len(examples) else f"{documents}, {sentences}"
-
-
-def _add_components(page: Page, model: Path, pipes: dict[str, SsvmPipe]) -> None:
-    page.heading("Size")
+def _components(model: Path, pipes: Mapping[str, SsvmPipe]) -> list[str]:
     rows = []
     for name, pipe in pipes.items():
         non_zero, total = pipe.count_weights()
@@ -143,122 +113,92 @@ def _add_components(page: Page, model: Path, pipes: dict[str, SsvmPipe]) -> None
         share = f"{100 * non_zero / total:.1f} %" if total else "-"
         rows.append((name, repr(pipe.solver), len(pipe.labels), f"{size / 1e6:.2f}", f"{non_zero:,}", share))
     header = ("Component", "Solver", "Labels", "MB", "Non-zero weights", "of all")
-    page.table(header, rows, texts=2)
-    page.text("Percentages are of all weights of the model's features, or of the whole table if features are hashed.")
+    note = "Percentages are of all weights of the model's features, or of the whole table if features are hashed."
+    return [heading("Size", 3), scrolling(table(header, rows, texts=2), "Size"), paragraph(note), "</section>"]
 
 
-def _add_pairs(page: Page, mistakes: Sequence[Mistake]) -> None:
-    pairs = Counter((mistake.gold, mistake.predicted) for mistake in mistakes)
-    page.text(f"{len(mistakes):,} in all. The most frequent confusions:")
-    rows = [(gold, predicted, f"{count:,}") for (gold, predicted), count in pairs.most_common(MAX_PAIRS)]
-    page.table(("Gold", "Predicted", "Times"), rows, texts=2)
-
-
-def _sentences(examples: Sequence[Example], mistakes: Sequence[list[Mistake]]) -> list[SentenceMistakes]:
-    """The sentences with mistakes; a Doc without sentence boundaries is one sentence."""
-    sentences = []
-    for number, (example, of_example) in enumerate(zip(examples, mistakes)):
-        doc = example.predicted
-        bounds = [(sent.start, sent.end) for sent in doc.sents] if doc.has_annotation("SENT_START") else [(0, len(doc))]
-        for start, end in bounds:
-            inside = [mistake for mistake in of_example if start <= mistake.start < end]
-            if inside:
-                sentences.append(SentenceMistakes(number, start, end, inside))
-    return sentences
-
-
-def _add_sentence(page: Page, doc: Doc, sentence: SentenceMistakes, reasons: str) -> None:
-    wrong = {i for mistake in sentence.mistakes for i in range(mistake.start, mistake.end)}
-    tokens = range(sentence.start, sentence.end)
-    lines = [
-        f"{doc[m.start : m.end].text}: {m.predicted} predicted, {m.gold} in the gold annotation"
-        for m in sentence.mistakes
+def _located(
+    pipe: SsvmPipe, annotated: Sequence[Example], sentences: Sequence[Sequence[SentenceTokens]]
+) -> list[LocatedPart]:
+    """The parts of a component's annotation; none if they have no names, or gold has none at all."""
+    if pipe.codec.parts is None:
+        return []
+    found = [
+        part
+        for example, own in zip(annotated, sentences)
+        for part in located(own, example.predicted, _compared(pipe.codec.parts, example))
     ]
-    page.folded([doc[i].text for i in tokens], [i in wrong for i in tokens], "\n".join([*lines, "", reasons]).strip())
+    return found if any(part.gold is not None for _, part, _ in found) else []
 
 
-def _reasons(pipe: Any, doc: Doc, sentence: SentenceMistakes) -> str:
-    """The explanation of a component's wrong predictions in a sentence, and of the gold parts that it missed."""
-    wrong = [(mistake.start, mistake.end) for mistake in sentence.mistakes]
+def _findings(
+    pipe: SsvmPipe, annotated: Sequence[Example], found: Sequence[LocatedPart], frequencies: Mapping[str, int] | None
+) -> list[str]:
+    """A component's scores in parts of the corpus, and its calibration."""
+    if pipe.codec.parts is None:
+        return [paragraph("Its annotation has no parts with names.")]
+    if not found:
+        text = f"Nothing to compare: the corpus has no gold annotation of the kind that {pipe.name} predicts. "
+        return [paragraph(text + "Annotate it, or give a corpus that has some.")]
+    parts = [part for _, part, _ in found]
+    are_paired = not any(part.gold is None or part.predicted is None for part in parts)
+    grouped = {"By length of sentence, in tokens": by_length(found)}
+    if frequencies is not None:
+        docs = [example.predicted for example in annotated]
+        grouped["By how often the rarest word was seen in training"] = by_frequency(found, docs, frequencies)
+    tables = [f"<div>{heading(title, 3)}{_figures(counts, are_paired)}</div>" for title, counts in grouped.items()]
+    counts = sorted(by_label(parts).items(), key=lambda pair: -pair[1].gold - pair[1].predicted)
+    most = dict(counts[:MAX_LABELS])
+    left = f", without {len(counts) - len(most):,} that are less frequent" if len(counts) > len(most) else ""
+    labels = f"<details><summary>By label{left}</summary>{_figures(most, False)}</details>"
+    total = _total(tally(parts), are_paired)
+    tables.append(f"<div>{''.join(_calibration(pipe, annotated))}</div>")
+    return [total, f'<div class="beside">{"".join(tables)}</div>', labels]
+
+
+def _compared(parts: AnnotationParts, example: Example) -> list[ComparedPart]:
+    """The parts of both annotations of an example, by tokens of the predicted Doc."""
+    of_words = example_of_words(example)
+    compared = []
+    for part in parts.compared(of_words):
+        start, end, head = in_tokens(of_words.predicted, part.start, part.end, part.head)
+        other = part.elsewhere and in_tokens(of_words.predicted, *part.elsewhere, None)[:2]
+        compared.append(part._replace(start=start, end=end, head=head, elsewhere=other))
+    return compared
+
+
+def _total(counts: Tally, are_paired: bool) -> str:
+    if are_paired:
+        return paragraph(f"{counts.right:,} of {counts.gold:,} are right, {100 * counts.recall:.2f} %.")
+    figures = f"precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f}, F1 {100 * counts.f1:.2f}"
+    return paragraph(f"{counts.gold:,} in the gold annotation, {counts.predicted:,} predicted: {figures}.")
+
+
+def _figures(tallies: Mapping[str, Tally], are_paired: bool) -> str:
+    if are_paired:
+        return table(
+            ("", "Gold", "Right, %"), [(shown(name), f"{t.gold:,}", Bar(t.recall)) for name, t in tallies.items()]
+        )
+    rows = [(shown(name), f"{t.gold:,}", *map(Bar, (t.precision, t.recall, t.f1))) for name, t in tallies.items()]
+    return table(("", "Gold", "P", "R", "F1"), rows)
+
+
+def _calibration(pipe: SsvmPipe, annotated: Sequence[Example]) -> list[str]:
+    """How often parts with higher scores are right more often."""
+    title = heading("Calibration", 3)
     try:
-        explanation = pipe.explain(doc)
-    except ValueError as error:  # approximate decoding has no exact margins
-        return str(error)
-    found = [f for f in explanation.findings if any(f.start < end and start < f.end for start, end in wrong)]
-    unknown = []
-    for mistake in sentence.mistakes:
-        missed = pipe.codec.parts.missed(mistake)
-        try:
-            found += [] if missed is None else pipe.explain(doc, missed).findings
-        except ValueError as error:  # a label that the component does not have
-            unknown.append(f"{doc[mistake.start : mistake.end].text} → {mistake.gold}: {error}")
-    found.sort(key=lambda finding: finding.start)
-    return "\n".join(filter(None, [str(replace(explanation, findings=tuple(found)).text()), *unknown]))
-
-
-def _log_rows(log: Path) -> list[dict[str, Any]]:
-    """The rows of an output file of "spacy-ssvm.ConsoleLogger.v1".
-
-    Raises:
-        ValueError: the file is not an output file of this logger.
-    """
-    try:
-        rows = [dict(row) for _, row in read_records(log, srsly.json_loads)]
-        if rows and all({"epoch", "score", "losses", "figures"} <= set(row) for row in rows):
-            return rows
-    except (TypeError, ValueError):
-        pass
-    raise ValueError(f'{log} is no output_file of the logger "spacy-ssvm.ConsoleLogger.v1"')
-
-
-def _add_curve(page: Page, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
-    page.heading("Learning curve")
-    for name in [name for name in names if name in rows[-1]["figures"]]:
-        points = [(row, row["figures"][name]) for row in rows if row["figures"].get(name)]
-        page.heading(name, 3)
-        page.plot(partial(_draw, points))
-        table = [
-            (
-                figures["epoch"],
-                f"{figures['loss']:,.0f}",
-                *(_shown(figures[key]) for key in CURVES),
-                _gap(row, figures, name),
-                f"{figures['non_zeros']:,}",
-                f"{100 * row['score']:.2f}",
-            )
-            for row, figures in points
-        ]
-        page.table(("Epoch", "Loss", "Primal~", "Dual", "Relative gap", "Non-zero weights", "Score"), table, texts=0)
-    page.text(
-        "The score is the pipeline's score on the development corpus during training. Primal~ and gaps marked ~ are "
-        "running estimates, summed while the weights change; the other gaps are certificates at fixed weights."
-    )
-
-
-def _gap(row: dict[str, Any], figures: dict[str, Any], name: str) -> str:
-    certificate = row.get("certificates", {}).get(name)
-    primal, dual = (certificate or figures)["primal"], (certificate or figures)["dual"]
-    if primal is None or dual is None:
-        return "-"
-    return f"{(primal - dual) / primal if primal else 0.0:.2e}{'' if certificate else ' ~'}"
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.2f}"
-
-
-def _draw(points: Sequence[tuple[dict[str, Any], dict[str, Any]]], figure: Any) -> None:
-    """The objectives and the score over the epochs; points: a row of the log and the component's figures in it."""
-    epochs = [figures["epoch"] for _, figures in points]
-    left, right = figure.subplots(1, 2)
-    for key, label in CURVES.items():
-        if any(figures[key] is not None for _, figures in points):
-            left.plot(epochs, [figures[key] for _, figures in points], marker="o", markersize=3, label=label)
-    if left.lines:
-        left.legend()
-        left.set_yscale("log")
-    left.set(xlabel="epoch", ylabel="objective")
-    right.plot(epochs, [100 * row["score"] for row, _ in points], marker="o", markersize=3)
-    right.set(xlabel="epoch", ylabel="development score")
-    for axes in (left, right):
-        axes.grid(alpha=0.3)
+        examples = pipe.calibration_examples(annotated)
+        beta = pipe.inverse_temperature
+        bins = margins(examples) if beta is None else reliability(examples, beta, beta)
+    except ValueError as error:  # decoding is approximate, or a Doc contradicts itself
+        return [title, paragraph(str(error))]
+    if beta is None:
+        note = "Predicted parts by margin, from the smallest to the largest in groups of one size."
+        starts, means = [f"{bin.low:.2f}" for bin in bins], [f"{bin.mean:.2f}" for bin in bins]
+    else:
+        note = "Items are calibrated if their mean probability and the share that is right are the same in each row. "
+        note += f"The expected calibration error is {expected_error(bins):.4f}."
+        starts, means = [f"{bin.low:.1f}" for bin in bins], [f"{bin.mean:.3f}" for bin in bins]
+    filled = [(start, mean, bin) for start, mean, bin in zip(starts, means, bins) if bin.n_items]
+    rows = [(start, f"{bin.n_items:,}", mean, Bar(bin.right)) for start, mean, bin in filled]
+    return [title, paragraph(note), table(("From", "Items", "Mean", "Right, %"), rows, 0)]

@@ -8,18 +8,41 @@ from spacy.training import Example
 from ..models.named_parts import NamedPart, PartNames
 from ..structures.scored import Known
 
-MISSING = "-"
-"""The missing side of a mistake: an entity that was missed, or a predicted one that is not in the gold annotation."""
+NOTHING = "nothing"
+"""The name of the missing side of a pair of parts."""
 
 
-class Mistake(NamedTuple):
-    """Tokens start … end − 1 of a predicted Doc, and their two annotations, by name; head: of a gold arc."""
+class ComparedPart(NamedTuple):
+    """A part of the gold annotation beside what is predicted there: tokens start … end − 1 of the predicted Doc.
+
+    Attributes:
+        gold, predicted: the names of both; None for an entity that was missed, or that gold does not have.
+        head: of a gold arc, where a root is its own head.
+        elsewhere: the tokens of the predicted entity, or the head of the predicted arc, where they are others: first,
+            end.
+    """
 
     start: int
     end: int
-    gold: str
-    predicted: str
+    gold: str | None
+    predicted: str | None
     head: int | None = None
+    elsewhere: tuple[int, int] | None = None
+
+    @property
+    def is_right(self) -> bool:
+        return self.gold == self.predicted and self.elsewhere is None
+
+    @property
+    def gold_name(self) -> str:
+        return NOTHING if self.gold is None else self.gold
+
+    @property
+    def predicted_name(self) -> str:
+        """The name of the prediction, and that it is elsewhere, if that alone is wrong."""
+        if self.gold != self.predicted or self.is_right:
+            return NOTHING if self.predicted is None else self.predicted
+        return f"{self.predicted}, other {'tokens' if self.head is None else 'head'}"
 
 
 class AnnotationParts(PartNames, Protocol):
@@ -53,8 +76,13 @@ class AnnotationParts(PartNames, Protocol):
     def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Known[Any]]:
         """The known gold annotation of sequences of a Doc, tokens first … end − 1 of each."""
 
-    def mistakes(self, example: Example) -> list[Mistake]:
-        """The differences of the predicted annotation from the gold one."""
+    def compared(self, example: Example) -> list[ComparedPart]:
+        """The parts of the gold and of the predicted annotation, each once and in order, where gold is known."""
 
-    def missed(self, mistake: Mistake) -> Any:
+    def missed(self, mistake: ComparedPart) -> Any:
         """The gold part of a mistake, as `from_query` takes it; None if there is none."""
+
+
+def mistakes(parts: AnnotationParts, example: Example) -> list[ComparedPart]:
+    """The differences of the predicted annotation from the gold one."""
+    return [part for part in parts.compared(example) if not part.is_right]

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..corpus.checks.trees import circles
-from ..inspect.parts import Mistake
+from ..inspect.parts import ComparedPart
 from ..models.named_parts import NamedPart
 from ..models.tree.factors import ArcNames
 from ..structures import UNKNOWN
@@ -45,17 +45,18 @@ class Arcs(ArcNames):
         heads, labels = arcs(example)
         return [known_tree(heads, labels, first, end, self.labels) for first, end in bounds]
 
-    def mistakes(self, example: Example) -> list[Mistake]:
+    def compared(self, example: Example) -> list[ComparedPart]:
         heads, labels = cast(Any, example).get_aligned_parse(projectivize=False)
         listed = []
         for token, head, label in zip(example.predicted, heads, labels):
-            is_root = head == token.i == token.head.i  # Whatever its label is, for the scores too.
-            if head is not None and label and not is_root and (head != token.head.i or label != token.dep_):
-                other = token.dep_ if head == token.head.i else f"{token.dep_}, other head"
-                listed.append(Mistake(token.i, token.i + 1, label, other, head))
+            if head is not None and label:
+                is_root = head == token.i == token.head.i  # Whatever its label is, for the scores too.
+                predicted = label if is_root else token.dep_ or None
+                elsewhere = None if head == token.head.i else (token.head.i, token.head.i + 1)
+                listed.append(ComparedPart(token.i, token.i + 1, label, predicted, head, elsewhere))
         return listed
 
-    def missed(self, mistake: Mistake) -> Any:
+    def missed(self, mistake: ComparedPart) -> Any:
         return mistake.head, mistake.start, mistake.gold
 
 

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 
 from ..corpus.tokenisation import SAMPLE, retokenised
 from ..files import listed
-from ..inspect.parts import AnnotationParts, Mistake
+from ..inspect.parts import AnnotationParts, ComparedPart
 from ..models.documents import Documents
 from ..models.protocol import Settings
 from ..wording import counted, quoted
@@ -172,12 +172,12 @@ def uncorrected_doc(doc: Doc, reason: str) -> str:
     return f"the update has not corrected its example, {quoted(doc)}, because {reason}"
 
 
-def uncorrected_tokens(doc: Doc, mistakes: Sequence[Mistake], reason: str) -> str | None:
+def uncorrected_tokens(doc: Doc, mistakes: Sequence[ComparedPart], reason: str) -> str | None:
     """`uncorrected_doc` that names the mistakes, if there are any."""
     if not mistakes:
         return None
     named = [
-        f"token {token_of(doc, m.start)} ({doc[m.start : m.end].text!r}) is {m.predicted}, not {m.gold}"
+        f"token {token_of(doc, m.start)} ({doc[m.start : m.end].text!r}) is {m.predicted_name}, not {m.gold_name}"
         for m in mistakes
     ]
     return f"{uncorrected_doc(doc, reason)}: {listed(named)}"

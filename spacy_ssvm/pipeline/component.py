@@ -536,7 +536,7 @@ class SsvmPipe(TrainablePipe):
         wrong where the gold label is unknown to the component.
 
         Raises:
-            ValueError: the component is not trained yet, or its structure has no exact sums.
+            ValueError: the component is not trained yet, or its structure is not decoded exactly.
         """
         self.trained.require_weights()
         given = [(example.predicted, example_of_words(example)) for example in examples]

@@ -8,7 +8,7 @@ from spacy.attrs import ENT_IOB, ENT_TYPE, SENT_START
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ..inspect.parts import MISSING, Mistake
+from ..inspect.parts import ComparedPart
 from ..models.chain.space import TokenKinds
 from ..models.named_parts import NamedPart
 from ..structures import UNKNOWN
@@ -61,24 +61,41 @@ class Entities(Tags):
         start, end, label = item
         return NamedPart(start, end, label)
 
-    def mistakes(self, example: Example) -> list[Mistake]:
-        """Pair each missed entity with one that overlaps it, and all others with nothing."""
-        gold = {(e.start, e.end, e.label_) for e in example.get_aligned_spans_y2x(example.reference.ents)}
-        found = {(e.start, e.end, e.label_) for e in example.predicted.ents}
-        known = [tag is not None for tag in example.get_aligned_ner()]
-        listed = []
-        for start, end, label in gold - found:
-            others = sorted(other for other in found if other[0] < end and start < other[1])
-            named = [f"{label}, other tokens" if other[2] == label else other[2] for other in others]
-            listed.append(Mistake(start, end, label, next(iter(named), MISSING)))
-        for start, end, label in found - gold:
-            overlaps = any(other[0] < end and start < other[1] for other in gold)
-            if all(known[start:end]) and not overlaps:
-                listed.append(Mistake(start, end, MISSING, label))
-        return sorted(listed)
+    def compared(self, example: Example) -> list[ComparedPart]:
+        """An entity that is missed is paired with one that overlaps it, others with nothing; as spaCy's scorer does,
+        they are compared by gold tokens."""
+        reference, to_gold, to_predicted = example.reference, example.alignment.x2y, example.alignment.y2x
+        if not reference.has_annotation("ENT_IOB"):
+            return []
+        gold = {(entity.start, entity.end, entity.label_) for entity in reference.ents}
+        listed, spare = [], []
+        for entity in example.predicted.ents:
+            place = to_gold[entity.start : entity.end]
+            key = int(place[0]), int(place[-1]) + 1, entity.label_
+            if key in gold:
+                gold.remove(key)
+                listed.append(ComparedPart(entity.start, entity.end, entity.label_, entity.label_))
+            elif all(token.ent_iob for token in reference[key[0] : key[1]]):
+                spare.append(entity)
+        for first, last, label in sorted(gold):
+            place = to_predicted[first:last]
+            start, end = int(place[0]), int(place[-1]) + 1
+            other = next((entity for entity in spare if entity.start < end and start < entity.end), None)
+            if other is None:
+                listed.append(ComparedPart(start, end, label, None))
+                continue
+            spare.remove(other)
+            elsewhere = None if (other.start, other.end) == (start, end) else (other.start, other.end)
+            if elsewhere is None and other.label_ == label:
+                # Only gold tokens tell them apart.
+                listed += [ComparedPart(start, end, label, None), ComparedPart(start, end, None, label)]
+            else:
+                listed.append(ComparedPart(start, end, label, other.label_, None, elsewhere))
+        listed += [ComparedPart(entity.start, entity.end, None, entity.label_) for entity in spare]
+        return sorted(listed, key=lambda part: part[:2])
 
-    def missed(self, mistake: Mistake) -> Any:
-        return None if mistake.gold == MISSING else (mistake.start, mistake.end, mistake.gold)
+    def missed(self, mistake: ComparedPart) -> Any:
+        return None if mistake.gold is None else (mistake.start, mistake.end, mistake.gold)
 
 
 class EntityKinds(TokenKinds):

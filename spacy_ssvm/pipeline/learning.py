@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..inspect.parts import mistakes
 from ..models.protocol import is_incomplete
 from ..models.resources import release_tables, store_resources
 from ..solvers.parameters import Parameters
@@ -291,11 +292,11 @@ class Learning:
         try:
             doc = copy_of(found)
             _annotate(self.trained, [doc], self.warn)
-            mistakes = parts.mistakes(Example(doc, example.reference))
+            left = mistakes(parts, Example(doc, example.reference))
         except ValueError as error:
             self.warn(complaints.uncorrected_doc(example.predicted, str(error)))
         else:
-            self.warn(complaints.uncorrected_tokens(doc, mistakes, reason))
+            self.warn(complaints.uncorrected_tokens(doc, left, reason))
 
     def _limits_of_prediction(self, doc: Doc, reference: Doc) -> str | None:
         """A reason that may keep the component from predicting a reference's annotation for a Doc."""

@@ -18,7 +18,7 @@ from ..files import listed
 from ..models.tree.space import TreeGold
 from ..structures import UNKNOWN
 from ..structures.tree.scored import heads_and_labels_above
-from ..training.calibration import CalibrationExample
+from ..training.calibration import Fit
 from ..wording import name_of
 from .arcs import Arcs, ParserSpace
 from .codec import Codec, Gaps, Given, SavedCodec, Survey, Warn, values_of
@@ -257,13 +257,13 @@ class SsvmParser(SsvmPipe):
             return answers[0]
         return [heads for heads, _ in answers], [labels for _, labels in answers]
 
-    def calibration_examples(self, examples: Iterable[Example]) -> list[CalibrationExample]:
+    def calibrate(self, examples: Iterable[Example]) -> Fit:
         if self.model.attrs["order"] > 1:
             raise ValueError(
                 f"[{self.name}] trees of order {self.model.attrs['order']} have no exact sums, so that there are no "
                 "probabilities to calibrate: use order 1"
             )
-        return super().calibration_examples(examples)
+        return super().calibrate(examples)
 
 
 @component_factory(

@@ -13,7 +13,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..corpus.reader import same_tokens
-from ..inspect.parts import Mistake
+from ..inspect.parts import ComparedPart
 from ..models.chain.space import ChainGold, TokenKinds
 from ..models.named_parts import NamedPart
 from ..models.protocol import Predictor
@@ -154,15 +154,13 @@ class Starts(Tags):
     def from_query(self, item: Any) -> NamedPart:
         return NamedPart(item, item + 1, START)
 
-    def mistakes(self, example: Example) -> list[Mistake]:
+    def compared(self, example: Example) -> list[ComparedPart]:
         names = {START: "start", INSIDE: "no start"}
         predicted = [names[START if token.is_sent_start else INSIDE] for token in example.predicted]
-        pairs = [
-            (i, names[gold], other) for i, (gold, other) in enumerate(zip(self.gold(example).labels, predicted)) if gold
-        ]
-        return [Mistake(i, i + 1, gold, other) for i, gold, other in pairs if gold != other]
+        pairs = enumerate(zip(self.gold(example).labels, predicted))
+        return [ComparedPart(i, i + 1, names[gold], other) for i, (gold, other) in pairs if gold]
 
-    def missed(self, mistake: Mistake) -> Any:
+    def missed(self, mistake: ComparedPart) -> Any:
         return mistake.start if mistake.gold == "start" else None
 
 

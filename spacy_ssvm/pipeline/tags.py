@@ -6,7 +6,7 @@ from typing import Any, cast
 from spacy.training import Example
 
 from ..corpus.reader import same_tokens
-from ..inspect.parts import Mistake
+from ..inspect.parts import ComparedPart
 from ..models.chain.space import ChainGold
 from ..models.named_parts import NamedPart, numbers_of
 from ..structures.chain.scored import KnownLabels, LabelSequence, Run, labels_above
@@ -64,12 +64,12 @@ class Tags:
         labels = numbers_of(self.gold(example).labels, self.weight_labels)
         return [KnownLabels(labels[first:end]) for first, end in bounds]
 
-    def mistakes(self, example: Example) -> list[Mistake]:
+    def compared(self, example: Example) -> list[ComparedPart]:
         predicted = self.gold(Example(example.predicted, example.predicted)).labels
         pairs = enumerate(zip(self.gold(example).labels, predicted))
-        return [Mistake(i, i + 1, gold, tag or "") for i, (gold, tag) in pairs if gold and gold != tag]
+        return [ComparedPart(i, i + 1, gold, tag or None) for i, (gold, tag) in pairs if gold]
 
-    def missed(self, mistake: Mistake) -> Any:
+    def missed(self, mistake: ComparedPart) -> Any:
         return mistake.start, mistake.gold
 
     def require_known(self, label: str) -> None:

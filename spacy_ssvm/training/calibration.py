@@ -159,6 +159,23 @@ def reliability(examples: Iterable[CalibrationExample], beta: float, listing_bet
     return bins
 
 
+def margins(examples: Iterable[CalibrationExample]) -> list[Bin]:
+    """The predicted parts in N_BINS bins of equal size, from the smallest margins to the largest; `low` and `mean` are
+    margins. Parts are excluded if their gold status is unknown, or if their tokens have no alternative."""
+    pairs = [
+        (margin, example.known.agrees(part))
+        for example in examples
+        for part, margin in example.listing(example.scored.margins(), 0.0)
+    ]
+    known = sorted((margin, bool(right)) for margin, right in pairs if right is not None and margin < math.inf)
+    values = np.array(known, np.float64).reshape(-1, 2)
+    return [
+        Bin(float(part[0, 0]), len(part), *map(float, part.mean(axis=0)))
+        for part in np.array_split(values, N_BINS)
+        if len(part)
+    ]
+
+
 def expected_error(bins: Sequence[Bin]) -> float:
     """The expected calibration error (Guo et al. 2017, equation 3); nan without items.
 

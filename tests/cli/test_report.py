@@ -1,6 +1,7 @@
-"""`spacy ssvm report`: the page, and the mistakes that it is about."""
+"""`spacy ssvm report`: the page of HTML."""
 
 import re
+import subprocess
 import sys
 from html.parser import HTMLParser
 
@@ -8,29 +9,56 @@ import pytest
 import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
-from spacy.training import Example, biluo_to_iob
 
-from spacy_ssvm.cli.page import Page
-from spacy_ssvm.inspect.parts import Mistake
+from spacy_ssvm.cli.drawn_mistakes import drawn
+from spacy_ssvm.cli.learning_curve import learning_curve
+from spacy_ssvm.inspect.parts import ComparedPart
+from spacy_ssvm.inspect.tallies import SentenceTokens
 
-from ..pipeline.toy import EXAMPLES, LANG, blank, doc, parse, tagged, trained, tree_of
+from ..pipeline.toy import EXAMPLES, LANG, parse, trained, tree_of
 from .calling import call, refusal, said
 
-VOID = ("meta",)
+VOID = ("meta", "input")
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</details>",
+    "\"'&amp;",
+    "שלום",
+    "\u202eabc",
+    "a" * 5000,
+    "\n\n",
+    "{text}",
+    "x\ty",
+]
 
 
 class Tags(HTMLParser):
-    """Checks that all tags are closed in order; collects what refers to other files."""
+    """Checks that all tags are closed in order, and that names are unique and none refers to other files.
+
+    Attributes:
+        rows: the texts of the cells of each row of a table.
+        summaries: the texts of what unfolds.
+        n_scripts: of the page.
+    """
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.outside = [], []
+        self.open, self.rows, self.summaries, self.ids, self.n_scripts = [], [], [], [], 0
         self.feed(text)
-        assert not self.open
+        assert not self.open and len(self.ids) == len(set(self.ids))
 
     def handle_starttag(self, tag, attributes):
         values = dict(attributes)
-        self.outside += [values[key] for key in ("src", "href", "xlink:href") if values.get(key, "#")[:1] != "#"]
+        assert all(values[key][:1] == "#" for key in ("src", "href", "xlink:href") if key in values)
+        assert not [key for key in values if key.startswith("on")]
+        self.ids += [values["id"]] if "id" in values else []
+        self.n_scripts += tag == "script"
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+        elif tag == "summary":
+            self.summaries.append("")
         if tag not in VOID:
             self.open.append(tag)
 
@@ -39,6 +67,12 @@ class Tags(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "td" in self.open or "th" in self.open:
+            self.rows[-1][-1] += data
+        if "summary" in self.open:
+            self.summaries[-1] += data
 
 
 def report(folder, *arguments):
@@ -62,119 +96,191 @@ def saved(tmp_path_factory):
     return folder
 
 
+def corpus(path, *docs):
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
 @pytest.mark.parametrize("factory", EXAMPLES)
 def test_of_every_component_there_is_a_page(factory, saved, tmp_path):
-    page = report(tmp_path, saved / factory, saved / f"{factory}.spacy")
-    assert not Tags(page).outside
-    assert "100.00" in page and "None." in page and "DCD" in page.upper()
+    """On what it has learnt, on texts without annotation, and on tokens that are not those of its tokenizer."""
+    page = Tags(report(tmp_path, saved / factory, saved / f"{factory}.spacy", "--train", saved / f"{factory}.spacy"))
+    rights = [row[-1] for row in page.rows if len(row) == 3 and re.fullmatch(r"[\d.]+", row[-1])]
+    assert page.n_scripts == 1 and rights and set(rights) == {"100.00"}
+    vocab = spacy.blank(LANG).vocab
+    path = corpus(tmp_path / "bare.spacy", Doc(vocab, words=["Dogs", "eat", "\n", "ham"]))
+    text = report(tmp_path, saved / factory, path)
+    assert Tags(text) and "the corpus has no gold annotation of the kind that" in text and "Annotate it" in text
 
 
 def test_what_is_wrong_is_explained(saved, tmp_path):
-    page = report(tmp_path, saved / "ssvm_tagger", saved / "wrong.spacy")
-    assert not Tags(page).outside
-    assert "<td>X</td>" in page and "3 in all. The most frequent confusions:" in page and "40.00" in page
-    assert "Click a sentence" in page and "Percentages are of all weights" in page
-    assert page.count("<mark>") == 3 and "<mark>&lt;cats&gt;</mark>" in page and "<mark>ham</mark>" not in page
-    assert "Dogs: NOUN predicted, X in the gold annotation" in page and re.search(r"Dogs → NOUN, \S+ ahead of", page)
-    assert "ham → NOUN" not in page and "unknown label" in page
-    assert "<details>" not in report(tmp_path, saved / "ssvm_tagger", saved / "wrong.spacy", "--worst", 0)
+    text = report(tmp_path, saved / "ssvm_tagger", saved / "wrong.spacy")
+    page = Tags(text)
+    assert "3 mistakes of " in text and "2 of 5 are right, 40.00 %." in text
+    assert ["X", "NOUN", "2"] in page.rows and ["1–5", "5", "40.00"] in page.rows
+    assert "<mark>&lt;cats&gt;</mark>" in text and "<mark>ham</mark> <" not in text
+    assert "<li>Dogs: X → NOUN</li>" in text and re.search(r"Dogs → NOUN, \S+ ahead of", text)
+    assert "ham → NOUN" not in text and "unknown label" in text and "Percentages are of all weights" in text
+    assert text.count('class="wrong"') == 6 and "Why" not in report(
+        tmp_path, saved / "ssvm_tagger", saved / "wrong.spacy", "--worst", 0
+    )
+
+
+def test_figures_by_frequency_are_of_the_training_corpus(saved, tmp_path):
+    vocab = spacy.blank(LANG).vocab
+    train = corpus(tmp_path / "train.spacy", Doc(vocab, words=["Dogs"] * 2 + ["eat"] * 12, tags=["NOUN"] * 14))
+    page = Tags(report(tmp_path, saved / "ssvm_tagger", saved / "wrong.spacy", "--train", train))
+    for row in (["0", "3", "33.33"], ["2–4", "1", "0.00"], ["10–99", "1", "100.00"]):
+        assert row in page.rows
 
 
 @pytest.mark.parametrize(
     ("starts", "counted"),
-    [((0,), "2 sentences, 8 tokens;"), ((0, 2), "2 documents, 4 sentences, 8 tokens;"), ((), "2 documents, 8 tokens;")],
+    [((0,), "2 sentences, 8 tokens<"), ((0, 2), "2 documents, 4 sentences, 8 tokens<"), ((), "2 documents, 8 tokens<")],
 )
 def test_documents_and_sentences_are_told_apart(saved, tmp_path, starts, counted):
     vocab, words = spacy.blank(LANG).vocab, ["Dogs", "eat", "cats", "eat"]
     sent_starts = [n in starts for n in range(4)] if starts else None
     docs = [Doc(vocab, words=words, tags=["NOUN", "VERB"] * 2, sent_starts=sent_starts) for _ in range(2)]
-    DocBin(docs=docs).to_disk(tmp_path / "corpus.spacy")
-    assert counted in report(tmp_path, saved / "ssvm_tagger", tmp_path / "corpus.spacy")
+    assert counted in report(tmp_path, saved / "ssvm_tagger", corpus(tmp_path / "corpus.spacy", *docs))
 
 
 def test_what_is_decoded_approximately_has_no_explanation(tmp_path):
     nlp = trained("ssvm_parser", model=tree_of("nonprojective", 2))
     nlp.to_disk(tmp_path / "model")
-    DocBin(docs=[parse(nlp, "The cat sleeps", "amod:2 nsubj:3 ROOT:3")]).to_disk(tmp_path / "wrong.spacy")
-    page = report(tmp_path, tmp_path / "model", tmp_path / "wrong.spacy")
-    assert "The: det predicted, amod in the gold annotation" in page and "decoded approximately" in page
+    path = corpus(tmp_path / "wrong.spacy", parse(nlp, "The cat sleeps", "amod:2 nsubj:3 ROOT:3"))
+    page = report(tmp_path, tmp_path / "model", path)
+    assert "<li>The: amod → det</li>" in page and page.count("decoded approximately") == 2
 
 
-def test_the_learning_curve_is_that_of_the_log(saved, tmp_path):
+def test_margins_and_probabilities_are_compared_with_what_is_right(tmp_path):
+    for solver, settings in (("DCD", {}), ("SGD", {"beta": 1.0, "gamma": 0.0})):
+        nlp = trained("ssvm_tagger", solver=solver, solver_settings=settings)
+        nlp.to_disk(tmp_path / solver)
+        path = corpus(tmp_path / "wrong.spacy", Doc(nlp.vocab, words=["Dogs", "eat"], tags=["VERB", "VERB"]))
+        text = report(tmp_path, tmp_path / solver, path)
+        has_probabilities = solver == "SGD"
+        assert ("calibration error" in text) == has_probabilities
+        assert ("Predicted parts by margin" in text) != has_probabilities
+        rows = Tags(text).rows
+        items = [row for row in rows[rows.index(["From", "Items", "Mean", "Right, %"]) + 1 :] if len(row) == 4][:2]
+        pipe, doc = nlp.get_pipe("ssvm_tagger"), Doc(nlp.vocab, words=["Dogs", "eat"])
+        scores = pipe.scored_tags(doc)
+        if not has_probabilities:
+            # Of two predicted tags, that of "eat" is right.
+            expected = sorted((scores[token, tag], token) for token, tag in enumerate(("NOUN", "VERB")))
+            assert items == [[f"{m:.2f}", "1", f"{m:.2f}", ["0.00", "100.00"][token]] for m, token in expected]
+        # Otherwise, all tags of 0.01 and more are items.
+        n_items = sum(int(row[1]) for row in rows if len(row) == 4 and re.fullmatch(r"0\.\d", row[0]))
+        assert n_items == len(scores) or not has_probabilities
+
+
+def test_hostile_texts_and_labels_stay_texts(tmp_path, saved):
+    nlp = spacy.load(saved / "ssvm_tagger")
+    tags = ["<img src=x onerror=alert(1)>"] * len(HOSTILE)
+    text = report(
+        tmp_path, saved / "ssvm_tagger", corpus(tmp_path / "h.spacy", Doc(nlp.vocab, words=HOSTILE, tags=tags))
+    )
+    page = Tags(text)
+    (words,) = [text for text in page.summaries if "script" in text]
+    assert words.split()[:5] == [*HOSTILE[:4], "abc"] and "{text}" in words and "a" * 61 not in words
+    assert page.n_scripts == 1 and len(text) < 60_000
+    nlp = trained("ssvm_parser")
+    nlp.to_disk(tmp_path / "model")
+    words = [word for word in HOSTILE if word.strip()]
+    gold = Doc(nlp.vocab, words=words, heads=[0] * len(words), deps=["<b>x"] * len(words))
+    assert Tags(report(tmp_path, tmp_path / "model", corpus(tmp_path / "t.spacy", gold))).n_scripts == 1
+
+
+def test_many_mistakes_and_long_documents_have_a_page_of_limited_size(saved, tmp_path):
+    vocab = spacy.blank(LANG).vocab
+    long = Doc(vocab, words=["Dogs", "eat"] * 15_000, tags=["X", "VERB"] * 15_000)
+    text = report(tmp_path, saved / "ssvm_tagger", corpus(tmp_path / "long.spacy", long))
+    page = Tags(text)
+    assert "15,000 mistakes of 1 kind." in text and "500 sentences with mistakes, pieces of long" in text
+    assert "; 200 are left out" in text
+    assert len(text) < 4_000_000 and max(len(words.split()) for words in page.summaries) == 60
+
+
+def test_other_tokens_than_those_of_gold(tmp_path):
+    """Entities are compared by gold tokens: what ends inside one of these is wrong."""
+    nlp = trained("ssvm_ner")
+    nlp.to_disk(tmp_path / "model")
+    gold = Doc(nlp.vocab, words=["Tom", "met", "Anna", "in", "Ber", "lin", "."], spaces=[1, 1, 1, 1, 0, 0, 0])
+    gold.ents = [gold.char_span(0, 3, "PER"), gold.char_span(8, 12, "PER"), gold.char_span(16, 19, "GPE")]
+    text = report(tmp_path, tmp_path / "model", corpus(tmp_path / "gold.spacy", gold))
+    assert Tags(text) and "3 in the gold annotation, 3 predicted: precision 66.67, recall 66.67" in text
+
+
+def test_the_learning_curve_is_that_of_the_log(saved, tmp_path, monkeypatch):
     figures = {"epoch": 1, "loss": 7.0, "primal": 4.0, "dual": 3.0, "planes": 2, "outside": None, "non_zeros": 9}
     row = {"epoch": 0, "score": 0.5, "losses": {"ssvm_tagger": 7.0}, "figures": {"ssvm_tagger": figures}}
     certified = {"ssvm_tagger": {"primal": 4.0, "dual": 3.9}}
     later = {**row, "figures": {"ssvm_tagger": {**figures, "epoch": 2, "dual": None}}}
-    srsly.write_jsonl(tmp_path / "log.jsonl", [row, {**row, "certificates": certified}, later])
+    rows = [row, {**row, "certificates": certified}, later]
+    srsly.write_jsonl(tmp_path / "log.jsonl", rows)
     page = report(tmp_path, saved / "ssvm_tagger", saved / "wrong.spacy", "--log", tmp_path / "log.jsonl")
     assert "2.50e-01 ~" in page and "2.50e-02</td>" in page and ">-</td>" in page and "50.00" in page
-    assert page.count("<svg") == 1
+    assert page.count('<div class="plot"><svg') == 2 and Tags(page)
     for text in ('{"epoch": 0}', "", "E  #  SCORE"):
         (tmp_path / "log.jsonl").write_text(text)
         arguments = saved / "ssvm_tagger", saved / "wrong.spacy", tmp_path / "page.html", "--log"
         assert "no output_file of the logger" in refusal("report", *arguments, tmp_path / "log.jsonl")
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    without = "".join(learning_curve(rows, "ssvm_tagger"))
+    assert without.count("matplotlib is not installed") == 1 and "2.50e-02</td>" in without
 
 
 def test_calls_that_make_no_sense_are_explained(saved, tmp_path):
-    DocBin(docs=[]).to_disk(tmp_path / "none.spacy")
     page = tmp_path / "page.html"
-    assert "No documents" in refusal("report", saved / "ssvm_tagger", tmp_path / "none.spacy", page)
+    assert "No documents" in refusal("report", saved / "ssvm_tagger", corpus(tmp_path / "none.spacy"), page)
     spacy.blank(LANG).to_disk(tmp_path / "blank")
     assert "no component" in refusal("report", tmp_path / "blank", saved / "wrong.spacy", page)
     assert call("report", saved / "ssvm_tagger", tmp_path / "missing.spacy", page).exit_code == 2
     assert not page.exists()
 
 
-def test_mistakes_of_entities():
-    nlp = blank("ssvm_ner")
-
-    def found(gold, predicted):
-        n = len(gold.split())
-        words = [f"w{k}" for k in range(n)]
-        spans = Doc(nlp.vocab, words=words, ents=biluo_to_iob(predicted.split()))
-        reference = Doc(nlp.vocab, words=words, ents=[tag if tag != "-" else "" for tag in biluo_to_iob(gold.split())])
-        return nlp.get_pipe("ssvm_ner").codec.parts.mistakes(Example(spans, reference))
-
-    assert found("B-PER L-PER O U-GPE", "B-PER L-PER O U-GPE") == []
-    assert found("U-PER O O", "U-GPE O O") == [Mistake(0, 1, "PER", "GPE")]
-    assert found("B-PER L-PER O", "U-PER O O") == [Mistake(0, 2, "PER", "PER, other tokens")]
-    assert found("U-PER O O", "O O U-GPE") == [Mistake(0, 1, "PER", "-"), Mistake(2, 3, "-", "GPE")]
-    assert found("U-PER - -", "U-PER O U-GPE") == []
-    assert found("- O -", "O U-GPE O") == [Mistake(1, 2, "-", "GPE")]
-
-
-def test_mistakes_of_trees_and_starts():
-    nlp = blank("ssvm_parser")
-    text = "The cat sleeps"
-    gold = parse(nlp, text, "det:2 nsubj:3 ROOT:3")
-
-    def found(arcs):
-        return nlp.get_pipe("ssvm_parser").codec.parts.mistakes(Example(parse(nlp, text, arcs), gold))
-
-    assert found("det:2 nsubj:3 ROOT:3") == found("det:2 nsubj:3 root:3") == []
-    assert found("det:2 obj:3 ROOT:3") == [Mistake(1, 2, "nsubj", "obj", 2)]
-    assert found("det:3 nsubj:3 ROOT:3") == [Mistake(0, 1, "det", "det, other head", 1)]
-    starts = blank("ssvm_senter")
-    one, other = (doc(starts, text, sent_starts=marks) for marks in ([True, False, True], [True, True, None]))
-    both = [Mistake(1, 2, "start", "no start"), Mistake(2, 3, "no start", "start")]
-    assert starts.get_pipe("ssvm_senter").codec.parts.mistakes(Example(one, other)) == both
-    other = doc(starts, text, sent_starts=[True, False, None])
-    assert starts.get_pipe("ssvm_senter").codec.parts.mistakes(Example(one, other)) == []
+@pytest.mark.slow
+def test_the_same_drawing_in_every_process():
+    """Of crossing arcs of one length, which spaCy takes in the order of a set, and of texts."""
+    code = """
+import spacy
+from spacy.tokens import Doc
+from spacy_ssvm.cli.drawn_mistakes import drawn
+from spacy_ssvm.inspect.parts import ComparedPart
+from spacy_ssvm.inspect.tallies import SentenceTokens
+doc = Doc(spacy.blank("xx").vocab, words=["a", "b", "c", "d", "e"])
+arcs = [ComparedPart(n, n + 1, f"g{n}", f"p{n}", (n + 2) % 5, (n // 2, n // 2 + 1)) for n in range(5)]
+spans = [ComparedPart(0, 2, "A", "B", None, (1, 3))]
+print(drawn(doc, SentenceTokens(0, 0, 5), arcs, "x"), drawn(doc, SentenceTokens(0, 0, 5), spans, "y"))
+"""
+    drawings = set()
+    for seed in ("0", "1", "2"):
+        run = subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        )
+        drawings.add(run.stdout)
+    assert len(drawings) == 1 and "<svg" in drawings.pop()
 
 
-def test_mistakes_of_tags():
-    nlp = blank("ssvm_tagger")
-    one = tagged(nlp, "Dogs eat green ham", ["NOUN", "", "!ADJ", "NOUN"])
-    one.predicted.from_array(["TAG"], doc(nlp, "a b c d", tags=["VERB"] * 4).to_array(["TAG"]).reshape(-1, 1))
-    assert nlp.get_pipe("ssvm_tagger").codec.parts.mistakes(one) == [
-        Mistake(0, 1, "NOUN", "VERB"),
-        Mistake(3, 4, "NOUN", "VERB"),
+def test_the_same_page_again(saved, tmp_path):
+    arguments = saved / "ssvm_parser", saved / "ssvm_parser.spacy"
+    assert report(tmp_path, *arguments) == report(tmp_path, *arguments)
+
+
+def test_text_from_right_to_left_is_drawn_so():
+    vocab = spacy.blank("he").vocab
+    doc = Doc(vocab, words=["שלום", "עולם", "<b>", "\n"])
+    arcs = [
+        ComparedPart(0, 1, "a", "b", 1),
+        ComparedPart(1, 2, "root", "root", 1),
+        ComparedPart(2, 3, "c", "c", 9, (0, 1)),
     ]
-
-
-def test_a_page_without_matplotlib(monkeypatch):
-    for name in ("matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, name, None)
-    page = Page("a < b")
-    page.plot(lambda figure: None)
-    assert "matplotlib is not installed" in page.html() and "a &lt; b" in page.html()
+    tree = drawn(doc, SentenceTokens(0, 0, 4), arcs, "x")
+    assert tree.count("direction: rtl") == 2 and "✗ c of a token not shown" in tree and "&lt;b&gt;" in tree
+    # Parts that begin or end elsewhere are cut, and of two that overlap, as gold of other tokens can, one is drawn.
+    spans = [ComparedPart(0, 3, "A", None), ComparedPart(1, 2, "B", None), ComparedPart(3, 9, None, "C")]
+    text = drawn(doc, SentenceTokens(0, 1, 4), spans, "x")
+    assert text.count("direction: rtl") == 2 and "<b>A</b>" in text and "<b>B</b>" not in text and "<b>C</b>" in text
+    assert "⏎" in text

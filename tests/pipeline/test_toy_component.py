@@ -9,7 +9,7 @@ from spacy.tokens import Span
 from spacy.training import Example, biluo_tags_to_spans, iob_to_biluo
 
 from spacy_ssvm.corpus.checks.corpora import CorpusData
-from spacy_ssvm.inspect.parts import Mistake
+from spacy_ssvm.inspect.parts import ComparedPart, mistakes
 from spacy_ssvm.models.chain.space import ChainGold, TokenKinds
 from spacy_ssvm.pipeline.chain_codec import ChainCodec
 from spacy_ssvm.pipeline.chain_component import TagComponent
@@ -143,7 +143,10 @@ def test_rules_limit_it(trained, tmp_path):
 def test_its_mistakes_and_its_corpus_are_looked_at(trained):
     codec, example = trained.get_pipe("toy_chunker").codec, chunked(trained, "the cat", [(0, 2, "NP")])
     example.predicted.spans["chunks"] = [Span(example.predicted, 1, 2, "NP")]
-    assert codec.parts.mistakes(example) == [Mistake(0, 1, "B-NP", "O"), Mistake(1, 2, "I-NP", "B-NP")]
+    assert mistakes(codec.parts, example) == [
+        ComparedPart(0, 1, "B-NP", "O"),
+        ComparedPart(1, 2, "I-NP", "B-NP"),
+    ]
     other = chunked(trained, "hello", [(0, 1, "X")])
     train_corpus, dev = (
         CorpusData(name, [], [part], [], "documents", None, False, 0, None)

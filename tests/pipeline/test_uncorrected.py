@@ -7,6 +7,8 @@ import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_ssvm.inspect.parts import mistakes
+
 from .components import COMPONENTS, SCORE, every, learnt
 from .test_corrections import WORDS, corrected
 from .toy import blank, doc, morph_label, tree_of
@@ -78,7 +80,7 @@ def test_annotation_that_is_kept_is_named(factory):
         nlp.update([example], sgd=False)
     component, predicted = nlp.get_pipe(factory), Doc(nlp.vocab, words=WORDS, **PRESET[factory])
     component(predicted)
-    wrong = component.codec.parts.mistakes(Example(predicted, example.reference))
+    wrong = mistakes(component.codec.parts, Example(predicted, example.reference))
     # Values that the component would write itself are not named.
     named = {int(number) for text in texts(caught) for number in re.findall(r"token (\d+) \(", text)}
     assert named <= {mistake.start for mistake in wrong}

@@ -15,7 +15,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ...features.hashing import mixed
-from ...inspect.parts import Mistake
+from ...inspect.parts import ComparedPart
 from ...models.chain.space import ChainGold
 from ...words import origin_of
 from ..asking import of_docs
@@ -205,19 +205,19 @@ class LemmatizerCodec(ChainCodec):
 
 
 class LemmaScripts(Tags):
-    """The edit scripts of tokens. Mistakes are wrong lemmas: different scripts can make the same lemma."""
+    """The edit scripts of tokens. Lemmas are compared, as different scripts can make the same one."""
 
     query_form = "an edit script: (token, script)"
 
-    def mistakes(self, example: Example) -> list[Mistake]:
+    def compared(self, example: Example) -> list[ComparedPart]:
         pairs = enumerate(zip(gold_strings(example, LEMMA), example.predicted))
         return [
-            Mistake(i, i + 1, gold, token.lemma_)
+            ComparedPart(i, i + 1, gold, token.lemma_ or None)
             for i, (gold, token) in pairs
-            if _label(token.text, gold) is not None and gold != token.lemma_
+            if _label(token.text, gold) is not None
         ]
 
-    def missed(self, mistake: Mistake) -> None:
+    def missed(self, mistake: ComparedPart) -> None:
         return None
 
 

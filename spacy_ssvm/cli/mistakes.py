@@ -1,0 +1,208 @@
+"""A component's mistakes on a page: a heat map of confusions, strings, sentences that unfold and can be filtered."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from html import escape
+from math import sqrt
+from typing import Any
+
+from spacy.tokens import Doc
+
+from ..inspect.parts import NOTHING, ComparedPart
+from ..inspect.tallies import LocatedPart, SentenceTokens
+from ..wording import counted
+from .drawn_mistakes import drawn, shown
+from .page import Cell, heading, heat_map, paragraph, scrolling, table
+
+MAX_LISTED = 20
+"""Confusions, strings and labels of a heat map that are shown of each component."""
+MAX_KINDS = 200
+"""Kinds of mistakes that can be chosen."""
+MAX_EXPLAINED, MAX_REASONS = 1_000, 20_000
+"""Tokens of a Doc that is explained, as each reason takes time in all of it, and characters of an explanation."""
+MAX_TOKENS = 60
+"""Tokens that are shown together: longer sentences are divided into pieces."""
+MAX_PIECES = 300
+"""Pieces with mistakes that are shown of each component."""
+MAX_DRAWN = 2_000_000
+"""Characters of markup for each component, after which mistakes are only listed."""
+
+Kind = tuple[str, str]
+"""The names of a gold part and of a wrong prediction."""
+
+
+def mistakes_section(pipe: Any, docs: Sequence[Doc], found: Sequence[LocatedPart], name: str, worst: int) -> list[str]:
+    """The parts of a page about a component's mistakes.
+
+    Args:
+        docs: the predicted Docs.
+        found: all parts, right and wrong.
+        name: of the component on the page, for references.
+        worst: the number of pieces to explain.
+    """
+    if all(part.is_right for _, part, _ in found):
+        return [paragraph("No mistakes.")] if found else []
+    pieces = _pieces(found)
+    listed = list(pieces)[:MAX_PIECES]
+    kinds = Counter(_kind(part) for piece in listed for part in pieces[piece] if not part.is_right)
+    numbers = {kind: number for number, (kind, _) in enumerate(_by_count(kinds)[:MAX_KINDS])}
+    is_dense = 2 * len(found) > sum(map(len, docs))
+    markup: list[str] = []
+    size = n_drawn = 0
+    for number, piece in enumerate(listed):
+        doc, parts, drawing, why = docs[piece.number], pieces[piece], "", ""
+        wrong = [part for part in parts if not part.is_right]
+        if size < MAX_DRAWN:
+            is_tree = any(part.head is not None for part in parts)
+            drawing = drawn(doc, piece, wrong if is_dense and not is_tree else parts, f"{name}-{number}")
+            n_drawn += 1
+        if number < worst and len(doc) <= MAX_EXPLAINED and (reasons := _reasons(pipe, doc, wrong)):
+            text = f"<pre>{escape(reasons)}</pre>"
+            why = f"<details><summary>Why</summary>{scrolling(text, 'reasons')}</details>"
+        markup.append(_folded(doc, piece, wrong, numbers, drawing, why))
+        size += len(markup[-1])
+    said = f"{counted(len(pieces), 'sentence')} with mistakes, pieces of long ones included, those with the most first"
+    said += f"; {len(pieces) - len(listed):,} are left out" if len(listed) < len(pieces) else ""
+    said += f"; the first {n_drawn:,} are drawn." if n_drawn < len(listed) else "."
+    return [
+        *_confusions([part for _, part, _ in found], numbers),
+        *_strings(found),
+        heading("Mistakes", 3),
+        paragraph(said),
+        _filtered(kinds, numbers, markup),
+    ]
+
+
+def _kind(part: ComparedPart) -> Kind:
+    return part.gold_name, part.predicted_name
+
+
+def _by_count(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
+    """The largest first; of equal ones in the order of what is counted."""
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _pieces(found: Sequence[LocatedPart]) -> dict[SentenceTokens, list[ComparedPart]]:
+    """The parts of each sentence with mistakes, or of each piece of a long one; those with the most mistakes first."""
+    grouped: dict[SentenceTokens, list[ComparedPart]] = {}
+    for (number, start, end), part, _ in found:
+        first = start + (part.start - start) // MAX_TOKENS * MAX_TOKENS
+        grouped.setdefault(SentenceTokens(number, first, min(first + MAX_TOKENS, end)), []).append(part)
+    counts = {piece: sum(not part.is_right for part in parts) for piece, parts in grouped.items()}
+    return {piece: grouped[piece] for piece, count in _by_count(counts) if count}
+
+
+def _confusions(parts: Sequence[ComparedPart], numbers: Mapping[Kind, int]) -> list[str]:
+    wrong = Counter(_kind(part) for part in parts if not part.is_right)
+    listed = _by_count(wrong)[:MAX_LISTED]
+    rows = [(*map(shown, kind), f"{count:,}") for kind, count in listed]
+    pairs = scrolling(table(("Gold", "Predicted", "Times"), rows, texts=2), "The most frequent confusions")
+    title, said = heading("Confusions", 3), f"{counted(wrong.total(), 'mistake')} of {counted(len(wrong), 'kind')}."
+    shade = "Shades are relative: of mistakes to the most frequent one, of what is right to all that gold has."
+    drawing = _heat_map(parts, numbers)
+    if drawing is None:
+        return [title, paragraph(f"{said} The most frequent ones:"), pairs]
+    return [title, paragraph(f"{said} {shade}"), drawing, f"<details><summary>As a list</summary>{pairs}</details>"]
+
+
+def _heat_map(parts: Sequence[ComparedPart], numbers: Mapping[Kind, int]) -> str | None:
+    """The labels in the most mistakes against each other; None if most mistakes are of other labels."""
+    wrong = [part for part in parts if not part.is_right]
+    involved = Counter(label for part in wrong for label in {part.gold, part.predicted} if label is not None)
+    labels: list[str | None] = sorted(label for label, _ in _by_count(involved)[:MAX_LISTED])
+    # The last row and column are what is missing, and the last column but one what is elsewhere.
+    rows, columns = [*labels, None], [*((label, False) for label in labels), ("", True), (None, False)]
+    counts = Counter((part.gold, _column(part)) for part in parts)
+    kinds = {(part.gold, _column(part)): _kind(part) for part in wrong}
+    shown_wrong = [counts[row, column] for row in rows for column in columns if (row, column) in kinds]
+    if 2 * sum(shown_wrong) < len(wrong):
+        return None
+    totals, most = Counter(part.gold for part in parts), max(shown_wrong)
+    cells = [
+        [
+            Cell(
+                counts[row, column],
+                sqrt(counts[row, column] / most)
+                if (row, column) in kinds
+                else counts[row, column] / (totals[row] or 1),
+                (row, column) not in kinds,
+                numbers.get(kinds.get((row, column), ("", ""))),
+            )
+            for column in columns
+        ]
+        for row in rows
+    ]
+    used = [place for place in range(len(columns)) if any(row[place].times for row in cells)]
+    elsewhere = "right label, other " + ("head" if any(part.head is not None for part in parts) else "tokens")
+    titles = [
+        elsewhere if is_elsewhere else NOTHING if label is None else shown(label) for label, is_elsewhere in columns
+    ]
+    kept = [(row, of_row) for row, of_row in zip(rows, cells) if any(cell.times for cell in of_row)]
+    return heat_map(
+        [NOTHING if row is None else shown(row) for row, _ in kept],
+        [titles[place] for place in used],
+        [[of_row[place] for place in used] for _, of_row in kept],
+        "Heat map of confusions",
+    )
+
+
+def _column(part: ComparedPart) -> tuple[str | None, bool]:
+    """The predicted label of a part; all of the right label in another place are one."""
+    return ("", True) if part.gold == part.predicted and not part.is_right else (part.predicted, False)
+
+
+def _strings(found: Sequence[LocatedPart]) -> Iterator[str]:
+    """The strings that are most often wrong."""
+    texts, wrong = Counter(text for *_, text in found), Counter(text for _, part, text in found if not part.is_right)
+    rows = [(shown(text), f"{count:,}", f"{texts[text]:,}") for text, count in _by_count(wrong)[:MAX_LISTED]]
+    yield heading("Strings with the most mistakes", 3)
+    yield table(("String", "Wrong", "of"), rows)
+
+
+def _folded(
+    doc: Doc, piece: SentenceTokens, wrong: Sequence[ComparedPart], numbers: Mapping[Kind, int], drawing: str, why: str
+) -> str:
+    """A piece with its wrong tokens marked, which unfolds to markup and the list of its mistakes."""
+    tokens = {token for part in wrong for token in range(part.start, part.end)}
+    words = [(token in tokens, escape(shown(doc[token].text))) for token in range(piece.start, piece.end)]
+    marked = " ".join(f"<mark>{word}</mark>" if is_wrong else word for is_wrong, word in words)
+    lines = [f"{shown(doc[p.start : p.end].text)}: {' → '.join(map(shown, _kind(p)))}" for p in wrong]
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    kinds = " ".join(map(str, sorted({numbers[_kind(part)] for part in wrong if _kind(part) in numbers})))
+    return (
+        f'<details data-kinds="{kinds}"><summary dir="auto">{marked}</summary>{drawing}<ul>{items}</ul>{why}</details>'
+    )
+
+
+def _filtered(kinds: Mapping[Kind, int], numbers: Mapping[Kind, int], markup: Sequence[str]) -> str:
+    """The pieces below a form that chooses from them; the page's script shows the form."""
+    options = "".join(
+        f'<option value="{numbers[kind]}">{escape(" → ".join(map(shown, kind)))} ({count:,})</option>'
+        for kind, count in _by_count(kinds)[:MAX_KINDS]
+    )
+    form = (
+        '<form class="filter" hidden><label>Kind, gold → predicted <select>'
+        f'<option value="">all</option>{options}</select></label>'
+        '<label>Text <input type="search"></label><output aria-live="polite"></output></form>'
+    )
+    return f'<div class="mistakes">{form}\n' + "\n".join(markup) + "\n</div>"
+
+
+def _reasons(pipe: Any, doc: Doc, wrong: Sequence[ComparedPart]) -> str:
+    """The explanation of a component's wrong predictions in a Doc, and of the gold parts that it missed."""
+    try:
+        explanation = pipe.explain(doc)
+    except ValueError as error:  # approximate decoding has no exact margins
+        return str(error)
+    places = [place for part in wrong for place in (part[:2], part.elsewhere if part.head is None else None) if place]
+    findings = [f for f in explanation.findings if any(f.start < end and start < f.end for start, end in places)]
+    unknown = []
+    for part in wrong:
+        missed = pipe.codec.parts.missed(part)
+        try:
+            findings += [] if missed is None else pipe.explain(doc, missed).findings
+        except ValueError as error:  # a label that the component does not have
+            unknown.append(f"{doc[part.start : part.end].text} → {part.gold_name}: {error}")
+    findings.sort(key=lambda finding: finding.start)
+    return "\n".join(filter(None, [str(replace(explanation, findings=tuple(findings)).text()), *unknown]))[:MAX_REASONS]

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from catalogue import Registry
 from hypothesis import settings
+from spacy.lang.en import English
 from spacy.lang.xx import MultiLanguage
 
 from .sampling import mark_slow
@@ -46,13 +47,14 @@ LONGEST = (
 )
 """Files that go first, so that no worker is left with one of them at the end; the first two share few kernels."""
 
-# No test asserts a time: on a busy machine any example may be slow.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+# No test asserts a time: on a busy machine any example may be slow. `--hypothesis-profile thorough` tries more.
+settings.register_profile("thorough", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.load_profile("quick")
 
 
 # Most of the time that spaCy takes for a toy pipeline goes into reading the list of entry points again for each name,
-# into parsing the same config four times, and into the smileys that its tokenizer is not to split.
+# into parsing the same config four times, and into the smileys and contractions that its tokenizer is not to split.
 Registry._get_entry_points = cache(Registry._get_entry_points)
 
 
@@ -74,11 +76,8 @@ with suppress(ImportError):  # confection has it from version 1 on
     _config.parse_config = parsed_once(_config.parse_config)
 
 
-class _NoExceptions(MultiLanguage.Defaults):
-    tokenizer_exceptions = {}
-
-
-MultiLanguage.Defaults = _NoExceptions
+for language in (MultiLanguage, English):
+    language.Defaults = type("_NoExceptions", (language.Defaults,), {"tokenizer_exceptions": {}})
 
 
 def pytest_configure(config):

@@ -69,6 +69,7 @@ def test_first_compilation_is_announced_once(bare, first):
     assert not run(TABLE, **bare, NUMBA_CACHE_DIR=str(folder)).messages
 
 
+@pytest.mark.slow
 def test_of_processes_that_start_at_the_same_time_one_compiles_each_kernel(bare, first, tmp_path):
     _, alone = first
     processes = [start(TABLE, **bare, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
@@ -161,6 +162,7 @@ print(json.dumps(digests))
     assert first == again and len({first, *changed}) == 1 + len(layers)
 
 
+@pytest.mark.slow
 def test_works_where_nothing_can_be_kept(package):
     """A package that cannot be written to, and a home that cannot either."""
     folder, environment = package
@@ -171,6 +173,7 @@ def test_works_where_nothing_can_be_kept(package):
     assert result.messages.count("cannot be kept") == 1 and "NUMBA_CACHE_DIR" in result.messages
 
 
+@pytest.mark.slow
 def test_kernels_compiled_before_an_install_became_read_only_are_used(package):
     """As where a Docker image is built with `spacy ssvm warmup` and used by somebody else."""
     folder, environment = package

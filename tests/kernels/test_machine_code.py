@@ -121,6 +121,7 @@ def test_changed_sources_are_compiled_and_the_user_is_told_once(copy):
     assert found.misses > 0 and found.messages.count("cannot be used: it was built for sources") == 1
 
 
+@pytest.mark.slow
 def test_damaged_code_is_compiled_anew(copy):
     folder, environment = copy
     for path in folder.glob("*/*.nbc"):
@@ -128,6 +129,7 @@ def test_damaged_code_is_compiled_anew(copy):
     assert run(PRODUCTS, **environment).misses > 0
 
 
+@pytest.mark.slow
 @x86_64
 def test_generic_code_is_compiled_if_numba_is_told_to(copy):
     _, environment = copy

@@ -96,7 +96,8 @@ def test_nothing_is_compiled_and_nothing_said(copy):
 
 
 @x86_64
-@pytest.mark.parametrize("level", [V2, pytest.param(V3, marks=pytest.mark.slow)], ids=lambda level: level.name)
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [V2, V3], ids=lambda level: level.name)
 def test_the_highest_level_within_numbas_settings_is_used(copy, level):
     folder, environment = copy
     for other in {V2, V3} - {level}:
@@ -113,6 +114,7 @@ def test_code_for_something_else_does_not_fit(name, tmp_path, monkeypatch):
     assert search(tmp_path, built_for, V3.features, monkeypatch) == f"was built for another {name}, not {here}"
 
 
+@pytest.mark.slow
 def test_changed_sources_are_compiled_and_the_user_is_told_once(copy):
     folder, environment = copy
     with (folder.parent / "features" / "index.py").open("a", encoding="utf8") as file:

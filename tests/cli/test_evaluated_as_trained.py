@@ -134,7 +134,7 @@ def both(train: Path, dev: Path):
 def corpora(tmp_path_factory):
     """train and dev, .conllu and .spacy, of which the second has entities, too."""
     folder = tmp_path_factory.mktemp("corpora")
-    for part, seed, n in (("train", 0, 60), ("dev", 1, 30)):
+    for part, seed, n in (("train", 0, 40), ("dev", 1, 20)):
         (folder / f"{part}.conllu").write_text(sentences(seed, n), "utf8")
         in_format(folder / f"{part}.conllu", ".spacy", False)
     return folder

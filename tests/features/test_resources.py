@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import srsly
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
@@ -56,7 +56,6 @@ def mark(sequences, phrases):
 few_words = st.integers(2, 5)
 
 
-@settings(max_examples=150)
 @given(
     phrases=st.lists(st.lists(few_words, max_size=5), max_size=12),
     sequences=st.lists(st.lists(few_words, max_size=14), max_size=4),

@@ -89,6 +89,7 @@ def search(folder: Path, built_for: dict[str, str], features: str, monkeypatch: 
     return machine_code._search.__wrapped__(features)
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_and_nothing_said(copy):
     _, environment = copy
     found = run(PRODUCTS, "-W", "error", **environment)

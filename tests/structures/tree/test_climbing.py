@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.structures.tree.climbing import climb, climbing_decode, has_crossing_arcs
@@ -44,7 +44,6 @@ def others(parts: Parts, heads: tuple[int, ...], multi_root: bool) -> list[tuple
 
 
 @given(scored_parts(), st.booleans())
-@settings(max_examples=100)
 def test_no_single_head_and_no_simpler_decoder_is_better(parts, multi_root):
     score, heads = decode(parts, multi_root)
     assert heads[0] == NONE
@@ -70,7 +69,6 @@ def test_exact_without_pairs(parts, multi_root):
 
 
 @given(scored_parts(), st.booleans(), st.data())
-@settings(max_examples=60)
 def test_climbs_from_any_tree(parts, multi_root, data):
     start, score = data.draw(st.sampled_from(legal_trees(parts, multi_root)))
     heads = np.array(start, np.int32)

@@ -1,5 +1,6 @@
 """What all tests share: settings, fixtures, and the order of the files."""
 
+import gc
 import os
 import pickle
 import random
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 from catalogue import Registry
 from hypothesis import settings
+from spacy.lang.de import German
 from spacy.lang.en import English
 from spacy.lang.xx import MultiLanguage
 
@@ -78,7 +80,7 @@ with suppress(ImportError):  # confection has it from version 1 on
     validation.Schema.from_function = staticmethod(cache(validation.Schema.from_function))
 
 
-for language in (MultiLanguage, English):
+for language in (MultiLanguage, English, German):
     language.Defaults = type("_NoExceptions", (language.Defaults,), {"tokenizer_exceptions": {}})
 
 
@@ -92,6 +94,11 @@ def pytest_collection_modifyitems(items):
     mark_slow(items)
     folder, place = Path(__file__).parent, {name: k for k, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.relative_to(folder).as_posix(), len(place)))
+
+
+def pytest_collection_finish():
+    """What has been collected stays until the end: the garbage collector need not look through it again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -84,8 +84,10 @@ def config_for(folder, components, reader, suffix=".conllu", lang="xx", packing=
         corpus.update({"gold_preproc": False, **reader})
         merge = bool(reader.get("merge_subtokens"))
         config["paths"][part] = str(in_format(folder / f"{part}.conllu", suffix, merge))
-    for component in config["components"].values():
+    for name, component in config["components"].items():
         component.update(packing)
+        if name == "parser":
+            component["model"]["features"].update(hash_bits=12, label_hash_bits=8)
     config["training"]["max_epochs"] = 2
     return config
 

@@ -393,7 +393,8 @@ def test_tags_that_follow_from_coarse_ones_are_set(tmp_path):
     assert config["nlp"]["pipeline"] == ["senter", "pos_tagger", "attribute_ruler", "parser"]
     assert "# components.tagger: none: XPOS follows from UPOS, by the patterns of the attribute_ruler" in text
     assert init_config(tmp_path / "config.cfg", "--treebank", tmp_path).exit_code == 0
-    config = load_config(tmp_path / "config.cfg", overrides={"training.max_epochs": 3})
+    small = {f"components.parser.model.features.{name}": 10 for name in ("hash_bits", "label_hash_bits")}
+    config = load_config(tmp_path / "config.cfg", overrides={"training.max_epochs": 3, **small})
     (tmp_path / "out").mkdir()
     train(init_nlp(config), tmp_path / "out")
     nlp = spacy.load(tmp_path / "out" / "model-best")

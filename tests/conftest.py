@@ -1,11 +1,13 @@
 """What all tests share: settings, fixtures, and the order of the files."""
 
+import gc
 import os
 import pickle
 import random
 import sys
 from contextlib import suppress
 from functools import cache, lru_cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 # Read when NumPy is imported, which must not have happened yet. Two workers on two cores would spend more time in
@@ -16,6 +18,8 @@ import numpy as np
 import pytest
 from catalogue import Registry
 from hypothesis import settings
+from spacy.lang.de import German
+from spacy.lang.en import English
 from spacy.lang.xx import MultiLanguage
 
 from .sampling import mark_slow
@@ -26,34 +30,35 @@ sys.path.append(str(Path(__file__).parents[1]))
 LONGEST = (
     "kernels/test_components.py",
     "test_docs.py",
-    "solvers/test_contract.py",
-    "distributed/test_apply.py",
     "cli/test_evaluated_as_trained.py",
-    "cli/test_init_config.py",
-    "kernels/test_disk_cache.py",
+    "distributed/test_apply.py",
     "cli/test_app.py",
-    "distributed/test_shared_training.py",
-    "projects/test_ud_project.py",
     "cli/test_tune.py",
-    "pipeline/test_commands.py",
+    "solvers/test_contract.py",
+    "kernels/test_plain_compiler.py",
+    "distributed/test_training.py",
     "corpus/test_treebank.py",
-    "pipeline/test_solver_family.py",
-    "pipeline/test_solver_state.py",
+    "test_layers.py",
+    "kernels/test_machine_code.py",
+    "cli/test_init_config.py",
+    "pipeline/test_commands.py",
     "pipeline/test_saving.py",
-    "pipeline/test_parallel.py",
-    "solvers/test_scaling.py",
-    "solvers/test_loss_family.py",
+    "distributed/test_shared_training.py",
+    "pipeline/test_solver_state.py",
 )
 """Files that go first, so that no worker is left with one of them at the end; the first two share few kernels."""
 
-# No test asserts a time: on a busy machine any example may be slow.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+# No test asserts a time: on a busy machine any example may be slow. `--hypothesis-profile thorough` tries more.
+settings.register_profile("thorough", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.load_profile("quick")
 
 
 # Most of the time that spaCy takes for a toy pipeline goes into reading the list of entry points again for each name,
-# into parsing the same config four times, and into the smileys that its tokenizer is not to split.
+# into the types of their arguments, into parsing the same config four times, and into the smileys and contractions that
+# its tokenizer is not to split.
 Registry._get_entry_points = cache(Registry._get_entry_points)
+EntryPoint.load = cache(EntryPoint.load)
 
 
 def parsed_once(parse):
@@ -69,16 +74,14 @@ def parsed_once(parse):
 
 
 with suppress(ImportError):  # confection has it from version 1 on
-    from confection import _config
+    from confection import _config, validation
 
     _config.parse_config = parsed_once(_config.parse_config)
+    validation.Schema.from_function = staticmethod(cache(validation.Schema.from_function))
 
 
-class _NoExceptions(MultiLanguage.Defaults):
-    tokenizer_exceptions = {}
-
-
-MultiLanguage.Defaults = _NoExceptions
+for language in (MultiLanguage, English, German):
+    language.Defaults = type("_NoExceptions", (language.Defaults,), {"tokenizer_exceptions": {}})
 
 
 def pytest_configure(config):
@@ -91,6 +94,11 @@ def pytest_collection_modifyitems(items):
     mark_slow(items)
     folder, place = Path(__file__).parent, {name: k for k, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.relative_to(folder).as_posix(), len(place)))
+
+
+def pytest_collection_finish():
+    """What has been collected stays until the end: the garbage collector need not look through it again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

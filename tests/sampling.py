@@ -4,7 +4,7 @@ With two axes each value of each axis is in a case that runs by default, with th
 other cases are slow. Tests of at most `FEW` cases run whole, and a list of cases in one parametrisation is no product.
 
 Behaviours of all components are a product, too, of tests and components: where nothing else makes a sample larger, each
-of them runs with two components, which take turns; the parser, the only one whose model is a tree, is always one.
+of them runs with one component, which take turns; the parser, the only one whose model is a tree, has every third turn.
 """
 
 from collections import Counter, defaultdict
@@ -29,17 +29,17 @@ def mark_slow(items: Sequence[pytest.Item]) -> None:
         start = crc32(name.encode())
         parts = [cases]
         if len(cases) > FEW and any(mark.args[0] == "factory" for mark in cases[0].iter_markers("parametrize")):
-            some = two_components([case.callspec.params["factory"] for case in cases], start)
-            parts.append([case for case in cases if case.callspec.params["factory"] in some])
+            turn = component([case.callspec.params["factory"] for case in cases], start)
+            parts.append([case for case in cases if case.callspec.params["factory"] == turn])
         samples = [[part[place] for place in sample([tuple(axes(case)) for case in part], start)] for part in parts]
         for case in set(cases).difference(min(samples, key=len)):
             case.add_marker("slow")
 
 
-def two_components(factories: Sequence[str], start: int) -> set[str]:
-    """Two of these components, the parser if it is among them."""
+def component(factories: Sequence[str], start: int) -> str:
+    """The component whose turn it is: the parser, if it is among them, in every third test."""
     others = sorted({*factories} - {TREES})
-    return {*[TREES] * (TREES in factories), *(others * 2)[start % len(others) :][: 2 - (TREES in factories)]}
+    return TREES if TREES in factories and start % 3 == 0 else others[start // 3 % len(others)]
 
 
 def axes(case: Any) -> Iterator[tuple[int, ...]]:

@@ -7,22 +7,19 @@ from spacy.training.converters import conllu_to_docs
 
 from .corpora import examples, needs_ewt, sentences
 
+pytestmark = pytest.mark.slow
+
 
 @needs_ewt
 @pytest.mark.parametrize(
     ("solver", "settings"),
     [
         ("DCD", {"C": 0.1}),
-        *(
-            pytest.param(*more, marks=pytest.mark.slow)
-            for more in [
-                ("SAP", {"C": 0.1, "rho1": 0.1, "rho2": 0.9}),
-                ("Perceptron", {}),
-                ("DCDLight", {"C": 0.1}),
-                ("MIRA", {}),
-                ("SGD", {}),
-            ]
-        ),
+        ("SAP", {"C": 0.1, "rho1": 0.1, "rho2": 0.9}),
+        ("Perceptron", {}),
+        ("DCDLight", {"C": 0.1}),
+        ("MIRA", {}),
+        ("SGD", {}),
     ],
 )
 def test_tagger_on_real_text(solver, settings):
@@ -41,7 +38,6 @@ def test_tagger_on_real_text(solver, settings):
         assert 0 <= certificate.relative_gap < 0.6
 
 
-@pytest.mark.slow
 @needs_ewt
 def test_senter_on_real_text():
     """150 documents of ten sentences teach it more than a rule for final punctuation finds."""

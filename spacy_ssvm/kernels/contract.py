@@ -160,6 +160,10 @@ class FirstClassFunction:
         return compiler().numba_type(self._signature)
 
     def __wrapper_address__(self) -> int:
+        return self._address
+
+    @cached_property
+    def _address(self) -> int:
         self.compile()
         compiled = self._kernel.dispatcher.get_compile_result(self._numba_type_.signature)
         return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))

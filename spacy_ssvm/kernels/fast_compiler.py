@@ -70,7 +70,14 @@ linking_target = _LinkingTarget("cpu")
 _USED = {
     BaseContext: ("refresh", "make_array"),
     CompileResult: ("_find_referenced_environments", "_rebuild", "_reduce"),
-    CPUDispatcher: ("add_overload", "compile", "get_call_template", "targetdescr", "typeof_pyval"),
+    CPUDispatcher: (
+        "add_overload",
+        "compile",
+        "get_call_template",
+        "get_compile_result",
+        "targetdescr",
+        "typeof_pyval",
+    ),
     CPUTarget: ("_toplevel_target_context", "typing_context"),
     JITCPUCodegen: ("_library_class", "magic_tuple", "set_env"),
     JITCodeLibrary: (
@@ -104,11 +111,27 @@ def fingerprint(arguments: tuple[Any, ...]) -> bytes:
     return types_as_bytes
 
 
+def _kind(value: Any) -> Any:
+    """A key of an argument's type, which takes less time to make than the type."""
+    if type(value) is np.ndarray:
+        return value.dtype, value.ndim, value.flags.num
+    if isinstance(value, tuple):
+        return type(value), *map(_kind, value)
+    if type(value) is int:
+        return int, value.bit_length() < 64
+    return type(value) if isinstance(value, float | bool | np.generic) else value
+
+
 class _Stored(CPUDispatcher):
     """A dispatcher that looks for its machine code on disk, and compiles it in its process's turn."""
 
     _cache: DiskCache
     _types_active_call: set[Any]
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+        super().__init__(function, *arguments, **options)
+        self._tuples: dict[Any, Any] = {}
+        self._results: dict[int, tuple[Any, Any]] = {}
 
     def compile(self, argument_types: Any) -> Any:
         # With the lock, because a turn belongs to the process, not to the thread that compiles.
@@ -118,13 +141,28 @@ class _Stored(CPUDispatcher):
     def typeof_pyval(self, val: Any) -> Any:
         """The type of an argument. To find that of an array, numba itself would import `numpy.ma`."""
         if isinstance(val, tuple):
-            found = types.BaseTuple.from_types([self.typeof_pyval(part) for part in val], type(val))
+            # numba asks for it in each call where functions are among the parts.
+            kind = _kind(val)
+            found = self._tuples.get(kind)
+            if found is None:
+                found = types.BaseTuple.from_types([self.typeof_pyval(part) for part in val], type(val))
+                self._tuples[kind] = found
         elif type(val) is np.ndarray and val.dtype in FROM_DTYPE:
             found = types.Array(FROM_DTYPE[val.dtype], val.ndim, map_layout(val), readonly=not val.flags.writeable)
         else:
             return super().typeof_pyval(val)
         self._types_active_call.add(found)
         return found
+
+    def get_compile_result(self, sig: Any) -> Any:
+        """The compiled code of a signature, which numba asks for in each call that passes this function.
+
+        By the signature's identity: to hash its types takes longer than many a kernel runs.
+        """
+        known = self._results.get(id(sig))
+        if known is None or known[0] is not sig:
+            known = self._results[id(sig)] = sig, super().get_compile_result(sig)
+        return known[1]
 
 
 class _OuterKernel(_Stored):

@@ -70,11 +70,11 @@ def test_every_kind_of_file_gives_the_same(text, tmp_path, monkeypatch):
 
 
 def test_texts_are_tokenised_unless_they_are(tmp_path):
-    (tmp_path / "text.txt").write_text("He doesn't. He doesn't.\n")
+    (tmp_path / "text.txt").write_text("He sleeps! He sleeps!\n")
     assert call("cluster", tmp_path / "text.txt", tmp_path / "out.tsv").exit_code == 0
-    assert set(classes(tmp_path / "out.tsv")) == {"He", "does", "n't", "."}
+    assert set(classes(tmp_path / "out.tsv")) == {"He", "sleeps", "!"}
     assert call("cluster", tmp_path / "text.txt", tmp_path / "out.tsv", "--tokenised").exit_code == 0
-    assert set(classes(tmp_path / "out.tsv")) == {"He", "doesn't."}
+    assert set(classes(tmp_path / "out.tsv")) == {"He", "sleeps!"}
 
 
 def test_what_cannot_be_clustered_is_explained(text, tmp_path):

@@ -84,8 +84,10 @@ def config_for(folder, components, reader, suffix=".conllu", lang="xx", packing=
         corpus.update({"gold_preproc": False, **reader})
         merge = bool(reader.get("merge_subtokens"))
         config["paths"][part] = str(in_format(folder / f"{part}.conllu", suffix, merge))
-    for component in config["components"].values():
+    for name, component in config["components"].items():
         component.update(packing)
+        if name == "parser":
+            component["model"]["features"].update(hash_bits=12, label_hash_bits=8)
     config["training"]["max_epochs"] = 2
     return config
 
@@ -134,7 +136,7 @@ def both(train: Path, dev: Path):
 def corpora(tmp_path_factory):
     """train and dev, .conllu and .spacy, of which the second has entities, too."""
     folder = tmp_path_factory.mktemp("corpora")
-    for part, seed, n in (("train", 0, 60), ("dev", 1, 30)):
+    for part, seed, n in (("train", 0, 40), ("dev", 1, 20)):
         (folder / f"{part}.conllu").write_text(sentences(seed, n), "utf8")
         in_format(folder / f"{part}.conllu", ".spacy", False)
     return folder

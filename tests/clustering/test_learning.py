@@ -30,8 +30,14 @@ def small_steps(monkeypatch):
     monkeypatch.setattr(exchange, "SHARE", 2)
 
 
-@pytest.mark.parametrize("plain", [greedy, windowed])
-@pytest.mark.parametrize("with_grammar", [True, False])
+@pytest.mark.parametrize(
+    "plain, with_grammar",
+    [
+        (greedy, True),
+        (windowed, False),
+        *(pytest.param(*others, marks=pytest.mark.slow) for others in [(greedy, False), (windowed, True)]),
+    ],
+)
 def test_at_least_the_information_of_brown_et_al(plain, with_grammar):
     """But for a few texts: each of the algorithms ends in some local optimum."""
     gains = []

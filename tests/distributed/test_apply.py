@@ -163,6 +163,7 @@ def test_a_bad_row_is_named_by_its_line(place: Path, tmp_path: Path) -> None:
     assert aside["place"].endswith("line 5") and "line 7: ID is '3', not 2" in aside["reason"]
 
 
+@pytest.mark.slow
 def test_damaged_file_ends_the_run_and_what_was_before_it_stays(place: Path, many: Path, tmp_path: Path) -> None:
     good = tmp_path / "good.txt"
     good.write_bytes(many.read_bytes())
@@ -228,6 +229,7 @@ def test_two_runs_do_not_write_to_one_folder(place: Path, tmp_path: Path) -> Non
     apply(place, [texts], out)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit of the size of files")
 def test_full_disk_is_an_error_and_loses_nothing(place, many, expected, tmp_path) -> None:
     import resource

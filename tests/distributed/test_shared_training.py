@@ -349,18 +349,17 @@ def sgd_primal(parameters, problem, w):
     return w @ w / 2 + parameters.C * loss
 
 
-@pytest.mark.parametrize("n_blocks", [1, 3])
 @pytest.mark.parametrize("n_rows", [N_ROWS, 60], ids=["frequent features", "rare features"])
 @pytest.mark.parametrize(
     ("beta", "schedule", "C"), [(1.0, "bottou", 0.5), (1.0, "epochs", 0.05), ("inf", "bottou", 0.05)]
 )
-def test_mixed_descent_approaches_the_optimum_of_one_machine(beta, schedule, C, n_rows, n_blocks):
+def test_mixed_descent_approaches_the_optimum_of_one_machine(beta, schedule, C, n_rows):
     """Three blocks have different numbers of examples; most blocks do not have all rare features."""
     whole = random_problem(3, n_examples=60, n_rows=n_rows)
     parameters = Sgd(C=C, beta=beta, schedule=schedule)
     truth = Lbfgs(C=C, tolerance=1e-7) if parameters.is_smooth else Sdm(C=C, tolerance=1e-4)
     _, alone = fit(truth, whole, 1000)
-    training, _ = shared(parameters, whole, n_blocks)
+    training, _ = shared(parameters, whole, 3)
     for _ in range(300):
         update(training)
     primal = sgd_primal(parameters, whole, training.weights())

@@ -125,6 +125,12 @@ def shard(corpus: Path, folder: Path, component: str, solver: str = "dcd", **ove
     return shard_of(util.load_config(CONFIGS / component / f"{solver}.cfg", given), folder)
 
 
+some_components = pytest.mark.parametrize(
+    "component",
+    ["parser", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tagger", "morphologizer", "lemmatizer"))],
+)
+
+
 def begun_worker(shard: TrainingShard, component: str) -> BlockWorker:
     worker = BlockWorker(shard)
     layout = begin(worker, component)
@@ -133,7 +139,7 @@ def begun_worker(shard: TrainingShard, component: str) -> BlockWorker:
     return worker
 
 
-@pytest.mark.parametrize("component", ["tagger", "morphologizer", "lemmatizer", "parser"])
+@some_components
 def test_a_worker_goes_on_where_a_dead_one_was(corpus: Path, tmp_path: Path, component: str) -> None:
     whole = begun_worker(shard(corpus, tmp_path / "whole", component), component)
     its_shard = shard(corpus, tmp_path / "lost", component)
@@ -182,7 +188,7 @@ def test_a_successor_descends_at_the_common_rate(corpus: Path, tmp_path: Path) -
         worker.step(*settings, epoch.digest, 0.5, epoch.moved.direction, True)
 
 
-@pytest.mark.parametrize("component", ["tagger", "morphologizer", "lemmatizer", "parser"])
+@some_components
 def test_examples_are_let_go_once_they_are_encoded(
     corpus: Path, tmp_path: Path, component: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

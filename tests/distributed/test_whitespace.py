@@ -50,7 +50,7 @@ def trained(path: Path, folder: Path, component: str) -> dict[str, bytes]:
     return {str(file.relative_to(model)): file.read_bytes() for file in model.glob("*/model")}
 
 
-@pytest.mark.parametrize("component", ["tagger", "ner", "parser"])
+@pytest.mark.parametrize("component", [pytest.param("tagger", marks=pytest.mark.slow), "ner", "parser"])
 def test_two_workers_learn_the_same_with_and_without(tmp_path: Path, component: str) -> None:
     models = []
     for name, places in ("without", []), ("with", [2, 1, 1, 0]):

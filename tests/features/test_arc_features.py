@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_program import HEAD_LABELS, MODIFIER_LABELS, count_templates, max_features
@@ -95,14 +95,12 @@ def assert_kernels_agree(drawn, program, columns, templates: dict[str, list[str]
     assert_same_features(expected, found)
 
 
-@settings(max_examples=50)
 @given(sentences(), subset(ARCS), subset(SIBLINGS), subset(GRANDPARENTS))
 def test_features_of_arcs_and_pairs(drawn, arcs, siblings, grandparents):
     program, columns = read(drawn, [*arcs, *siblings, *grandparents])
     assert_kernels_agree(drawn, program, columns, {"arc": arcs, "sib": siblings, "grand": grandparents})
 
 
-@settings(max_examples=50)
 @given(sentences(), subset(LABELS))
 def test_features_of_labels(drawn, labels):
     program, columns = read(drawn, ["head.tag[0]"], labels)

@@ -18,7 +18,7 @@ import sys
 import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
-nlp = spacy.blank("en")
+nlp = spacy.blank("xx")
 nlp.add_pipe("ssvm_senter")
 nlp.add_pipe("ssvm_tagger")
 nlp.add_pipe("ssvm_ner")

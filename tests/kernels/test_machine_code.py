@@ -89,6 +89,7 @@ def search(folder: Path, built_for: dict[str, str], features: str, monkeypatch: 
     return machine_code._search.__wrapped__(features)
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_and_nothing_said(copy):
     _, environment = copy
     found = run(PRODUCTS, "-W", "error", **environment)
@@ -96,7 +97,8 @@ def test_nothing_is_compiled_and_nothing_said(copy):
 
 
 @x86_64
-@pytest.mark.parametrize("level", [V2, pytest.param(V3, marks=pytest.mark.slow)], ids=lambda level: level.name)
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [V2, V3], ids=lambda level: level.name)
 def test_the_highest_level_within_numbas_settings_is_used(copy, level):
     folder, environment = copy
     for other in {V2, V3} - {level}:
@@ -113,6 +115,7 @@ def test_code_for_something_else_does_not_fit(name, tmp_path, monkeypatch):
     assert search(tmp_path, built_for, V3.features, monkeypatch) == f"was built for another {name}, not {here}"
 
 
+@pytest.mark.slow
 def test_changed_sources_are_compiled_and_the_user_is_told_once(copy):
     folder, environment = copy
     with (folder.parent / "features" / "index.py").open("a", encoding="utf8") as file:
@@ -121,6 +124,7 @@ def test_changed_sources_are_compiled_and_the_user_is_told_once(copy):
     assert found.misses > 0 and found.messages.count("cannot be used: it was built for sources") == 1
 
 
+@pytest.mark.slow
 def test_damaged_code_is_compiled_anew(copy):
     folder, environment = copy
     for path in folder.glob("*/*.nbc"):
@@ -128,6 +132,7 @@ def test_damaged_code_is_compiled_anew(copy):
     assert run(PRODUCTS, **environment).misses > 0
 
 
+@pytest.mark.slow
 @x86_64
 def test_generic_code_is_compiled_if_numba_is_told_to(copy):
     _, environment = copy

@@ -26,6 +26,7 @@ def test_solvers_learn_the_same(missing, tmp_path):
     assert results[0].misses > 0 and results[1].misses == 0
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_where_callees_cannot_be_checked(tmp_path):
     """numba would take machine code for current although a callee in another module has changed."""
     hide = "from numba.core.caching import FunctionCache\nFunctionCache._cache_file = property()\n"

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example, biluo_to_iob
@@ -54,7 +54,6 @@ def inputs(draw) -> tuple[list[str], list[int], list[tuple[int, int, str]]]:
     return words, starts, preset
 
 
-@settings(max_examples=25)
 @given(corpora(), inputs(), st.sampled_from(SOLVERS))
 def test_every_prediction_is_legal(corpus, text, solver):
     """Whatever was learnt: spans are disjoint, preset annotation stays, rules for whitespace and sentences hold."""

@@ -39,6 +39,18 @@ VARIANTS = [
     ("SDM", {"kappa1": 1}),
     ("SGD", {"beta": 1.0}),
 ]
+KINDS = ("DCD", "LBFGS", "MIRA", "OneSlack", "SAP", "SGD")
+"""One solver of each kind of state; tests of solvers have the states of all."""
+
+
+def slow_but_kinds(variants):
+    """The cases of a parametrisation, in which the other solvers are slow."""
+    return [
+        pytest.param(*variant, marks=[pytest.mark.slow] * (variant[0] not in KINDS or variant[1:] not in ((), ({},))))
+        for variant in variants
+    ]
+
+
 LEARNS = {
     "Extragradient": {"C": 10.0},
     "LSECuttingPlane": {"C": 1.0},
@@ -90,7 +102,7 @@ def uninterrupted(factory, epochs, examples=None, **config):
     return nlp
 
 
-@pytest.mark.parametrize(("solver", "more"), VARIANTS, ids=lambda part: str(part))
+@pytest.mark.parametrize(("solver", "more"), slow_but_kinds(VARIANTS), ids=lambda part: str(part))
 def test_epochs_then_more_equal_all_in_one_go(solver, more):
     config = settings(solver, **more)
     nlp, examples = fresh("ssvm_tagger", **config)
@@ -115,7 +127,7 @@ def test_a_saved_state_keeps_the_seed_of_its_training():
 
 
 @every
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", slow_but_kinds((solver,) for solver in SOLVERS))
 def test_batches_in_parts_teach_the_same_also_after_loading(factory, solver):
     config = settings(solver)
     if factory == "ssvm_parser":
@@ -297,7 +309,7 @@ def test_no_change_of_a_byte_crashes(solver):
             bytes_of[array][place : place + 8] = rng.choice([0, 255, rng.integers(256)])  # 255s: NaN, or −1
         return state_file.pack(state)
 
-    for _ in range(60):
+    for _ in range(20):
         component(loaded).from_bytes(saved, exclude=["vocab"])
         set_state(loaded, flipped())
         try:

@@ -5,7 +5,7 @@ from itertools import cycle, islice
 
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 
@@ -50,7 +50,6 @@ def test_any_words(factory):
     nlp = learnt(factory)
     component = nlp.get_pipe(factory)
 
-    @settings(max_examples=40)
     @given(st.lists(alphabets, max_size=12), st.booleans())
     def annotates(words, spaces):
         tokens = component(Doc(nlp.vocab, words=words, spaces=[spaces] * len(words)))

@@ -198,6 +198,7 @@ def test_a_record_of_another_run_does_not_count(judges) -> None:
     assert not any(wanted.is_shown_by(done | other) for other in ({"timed": False}, {"every": 5}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["accuracy", "papers", "speed", "scaling"])
 def test_each_command_of_a_part_explains_itself(
     part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -3,6 +3,8 @@
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from itertools import groupby
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -90,9 +92,18 @@ def is_certified(name):
 
 
 def names(*kinds, without=()):
-    """Parametrises a test by the solvers that are of all of these kinds."""
+    """Parametrises a test by the solvers that are of all of these kinds; of one's variants all but one are slow."""
     chosen = [name for name in SOLVERS if all(kind(name) for kind in kinds) and not name.startswith(without)]
-    return pytest.mark.parametrize("name", chosen)
+
+    def parametrise(test):
+        cases = []
+        for _, some in groupby(chosen, lambda name: name.partition(",")[0]):
+            variants = [*some]
+            turn = variants[crc32(test.__name__.encode()) % len(variants)]
+            cases += [pytest.param(name, marks=[pytest.mark.slow] * (name != turn)) for name in variants]
+        return pytest.mark.parametrize("name", cases)(test)
+
+    return parametrise
 
 
 def rounding(name):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.util import load_config_from_str, load_model_from_config
 
@@ -126,7 +126,6 @@ def check_mira_is_dca(problem, C, weights):
     assert mira.progress() == dca.progress()
 
 
-@settings(max_examples=40)
 @given(tiny_chains(), st.sampled_from([1 / 64, 0.1, 1.0, 100.0]), st.booleans())
 def test_dca_at_infinite_beta_is_mira(tiny, C, zero):
     """Ties, empty sequences, planes of zero norm and costs of zero among them; from w = 0, where all is tied."""

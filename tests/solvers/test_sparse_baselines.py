@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
@@ -42,7 +42,6 @@ def programme(planes, norm_cost, slack_cost, radius=None):
     return result.x[:d] - result.x[d : 2 * d], result.fun
 
 
-@settings(max_examples=60)
 @given(st.lists(st.floats(-5, 5).map(lambda x: round(x, 3) + 0.0), min_size=1, max_size=6), st.floats(0.05, 12))
 def test_projection(point, radius):
     """Against a quadratic programme over w = u − v."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.structures import FORBIDDEN
@@ -37,7 +37,6 @@ def in_logs(drawn: ChainScores, beta: float) -> tuple[float, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", ["labels", "segments"])
-@settings(max_examples=100)
 @given(data=st.data(), scale=SCALES, beta=BETAS)
 def test_sequences_with_scores_far_apart(name, data, scale, beta):
     drawn = scaled(data.draw(chains() if name == "labels" else segmented()), scale)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.structures import FORBIDDEN
@@ -27,7 +27,6 @@ def best_left(scores, transitions, start, end, token=None):
     return viterbi_pruned(left, among, start, end, path), path, left
 
 
-@settings(max_examples=100)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),

@@ -37,7 +37,6 @@ SCORES = st.one_of(st.integers(-2, 2).map(float), st.floats(-3, 3, allow_subnorm
 BETAS = st.sampled_from([0.01, 0.5, 1.0, 3.0])
 SUMS = ["labels", "segments", "projective", "spanning"]
 """The structures that have exact sums."""
-few = settings(max_examples=30)
 
 
 def _drawn(draw, *shape):
@@ -152,7 +151,6 @@ with_sums = pytest.mark.parametrize("name", SUMS)
 
 
 @structures
-@few
 @given(data=st.data(), k=st.integers(1, 12))
 def test_best(name, data, k):
     for scored, ys in examples(name, data):
@@ -163,7 +161,6 @@ def test_best(name, data, k):
 
 
 @with_sums
-@few
 @given(data=st.data(), beta=BETAS, least=st.sampled_from([1e-12, 0.001, 0.05, 0.3]))
 def test_marginals(name, data, beta, least):
     for scored, ys in examples(name, data):
@@ -188,7 +185,6 @@ def margin(name, part, ys):
 
 
 @structures
-@few
 @given(data=st.data(), least=st.sampled_from([1.0, 0.0, -1.0, -1e9]))
 def test_margins(name, data, least):
     for scored, ys in examples(name, data):
@@ -202,7 +198,6 @@ def test_margins(name, data, least):
 
 
 @structures
-@few
 @given(data=st.data())
 def test_best_without(name, data):
     for scored, ys in examples(name, data):
@@ -222,7 +217,6 @@ def test_best_without(name, data):
 
 
 @structures
-@few
 @given(data=st.data())
 def test_best_with(name, data):
     for scored, ys in examples(name, data):
@@ -249,7 +243,6 @@ def has(name, y, part):
 
 
 @with_sums
-@few
 @given(data=st.data(), beta=BETAS)
 def test_sums_over_what_agrees_with_a_known_part(name, data, beta):
     for scored, ys in examples(name, data):
@@ -283,7 +276,6 @@ def test_factors_of_sequences_add_up(drawn):
         assert total == pytest.approx(y.score, abs=1e-9)
 
 
-@few
 @given(data=st.data())
 def test_pairs_of_arcs_have_no_sums(data):
     for scored, _ in examples(next(name for name in EXACT if EXACT[name] == PROJECTIVE_SIBLINGS), data):

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 
@@ -70,7 +70,6 @@ def test_what_only_the_document_shows_is_not_learnt():
     assert 0.15 < accuracy < 0.35
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.integers(2, 6))
 def test_tags_of_a_document_do_not_depend_on_its_own_annotation(seed, n_docs, folds):
     rng = np.random.default_rng(seed)
@@ -86,7 +85,6 @@ def test_tags_of_a_document_do_not_depend_on_its_own_annotation(seed, n_docs, fo
     assert after[changed] == before[changed]
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=80), st.integers(2, 7))
 def test_blocks_are_contiguous_and_even(known, folds):
     flat = np.array([flag for row in known for flag in row])
@@ -103,7 +101,6 @@ def test_blocks_are_contiguous_and_even(known, folds):
     assert len(sizes) == min(sum(annotated), folds * BLOCKS)
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8),
     st.one_of(st.none(), st.integers(1, 4)),

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Token
 
@@ -88,7 +88,6 @@ def assert_equal(found, expected):
     assert [labels.tolist() for labels in found] == [labels.tolist() for labels in expected]
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.sampled_from(POOL), min_size=1, max_size=10, unique=True),
     st.lists(sentences, min_size=2, max_size=4),

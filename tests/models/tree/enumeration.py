@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import Shape, Trees, dimension
@@ -36,7 +35,6 @@ EXACT = {
 exact = pytest.mark.parametrize("structure", EXACT.values(), ids=EXACT)
 every = pytest.mark.parametrize("structure", [*EXACT.values(), SPANNING_GRANDPARENTS], ids=[*EXACT, "climbing"])
 first_order = pytest.mark.parametrize("structure", [PROJECTIVE, SPANNING], ids=["projective", "spanning"])
-few = settings(max_examples=25)
 
 TEMPLATES = (
     """

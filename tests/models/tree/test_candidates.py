@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_program import ArcProgram
@@ -67,7 +67,6 @@ def rounded(weights: np.ndarray) -> np.ndarray:
     return weights_at(in_steps(weights, len(weights)), np.arange(len(weights)), of_labels=False)
 
 
-@settings(max_examples=40)
 @given(seeds, lengths, st.integers(1, 8), st.sampled_from([0.0, 1.0, 3.0, 1e9, np.inf]), st.booleans())
 def test_prune(seed, sizes, most, margin, ties):
     """Whole weights make ties: then any of the heads of equal score may stay."""
@@ -152,7 +151,6 @@ def test_no_setting_gives_a_token_more_heads_than_the_limit(trained):
     assert 60 * 6 < len(candidates) <= 60 * (8 + 2)
 
 
-@settings(max_examples=30)
 @given(seeds, lengths, st.sampled_from([0.0, 1.0]))
 def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
     """For each token −log P(gold head), even where P underflows, and f(gold) − E f without arcs that hardly count."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.completion import complete, project
@@ -11,7 +11,7 @@ from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.parts import ROOT_LABEL, SPANNING_GRANDPARENTS
 
 from ...structures.tree.enumeration import is_tree
-from .enumeration import Example, Labelled, every, exact, examples_of, few, random_sentences, shapes, tiny_trees
+from .enumeration import Example, Labelled, every, exact, examples_of, random_sentences, shapes, tiny_trees
 
 
 def agrees(example: Example, y: Labelled, heads: np.ndarray, labels: np.ndarray) -> bool:
@@ -21,7 +21,6 @@ def agrees(example: Example, y: Labelled, heads: np.ndarray, labels: np.ndarray)
 
 
 @every
-@few
 @given(data=st.data())
 def test_complete(structure, data):
     """The best tree that agrees with what is annotated; examples that change are named. Climbing: any such tree."""
@@ -57,7 +56,6 @@ def random_annotation(rng, example: Example, n_labels: int) -> tuple[np.ndarray,
 
 
 @every
-@settings(max_examples=40)
 @given(data=st.data())
 def test_project(structure, data):
     """The fewest heads are lost; what is unknown stays so and costs nothing; gold is a tree and agrees."""

@@ -18,7 +18,7 @@ from spacy_ssvm.structures.tree.parts import (
 )
 
 from ...structures.tree.enumeration import is_projective, is_tree
-from .enumeration import Labelled, every, exact, examples_of, few, labelled_tree, random_sentences, tiny_trees
+from .enumeration import Labelled, every, exact, examples_of, labelled_tree, random_sentences, tiny_trees
 
 
 def decoded(data, weights) -> list[Labelled]:
@@ -29,7 +29,6 @@ def decoded(data, weights) -> list[Labelled]:
 
 
 @exact
-@few
 @given(data=st.data())
 def test_every_tree_of_a_batch_is_the_best(structure, data):
     """In double precision and in steps, and whatever gold and its costs say."""

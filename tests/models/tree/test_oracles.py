@@ -12,7 +12,7 @@ from spacy_ssvm.solvers.planes import plane_buffer
 from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
 from ..oracles import check_gradient, check_kbest, check_max, dense
-from .enumeration import Example, Labelled, every, few, first_order, tiny_trees
+from .enumeration import Example, Labelled, every, first_order, tiny_trees
 
 
 def decoded(tiny, example, loss_scale) -> Labelled:
@@ -24,7 +24,6 @@ def decoded(tiny, example, loss_scale) -> Labelled:
 
 
 @every
-@few
 @given(data=st.data(), loss_scale=st.sampled_from([0.0, 1.0]))
 def test_max_oracle(structure, data, loss_scale):
     """The most violated plane, of the tree that is decoded; where decoding is approximate, of any tree."""
@@ -37,7 +36,6 @@ def test_max_oracle(structure, data, loss_scale):
 
 
 @every
-@few
 @given(data=st.data())
 def test_difference_to_any_tree(structure, data):
     """Gold itself leaves nothing, and no loss."""
@@ -58,7 +56,6 @@ def test_difference_to_any_tree(structure, data):
 
 
 @first_order
-@few
 @given(data=st.data(), beta=st.sampled_from([0.3, 1.0, 2.5]), gamma=st.sampled_from([0.0, 1.0, 3.0]))
 def test_gradient(structure, data, beta, gamma):
     tiny = data.draw(tiny_trees(structure))
@@ -67,7 +64,6 @@ def test_gradient(structure, data, beta, gamma):
 
 
 @first_order
-@few
 @given(data=st.data(), k=st.integers(1, 7), loss_scale=st.sampled_from([0.0, 1.0]))
 def test_kbest(structure, data, k, loss_scale):
     tiny = data.draw(tiny_trees(structure))
@@ -85,7 +81,6 @@ def test_what_is_not_exact_is_not_offered(data):
 
 
 @every
-@few
 @given(data=st.data())
 def test_features_are_counted_in_gold_trees(structure, data):
     tiny = data.draw(tiny_trees(structure))

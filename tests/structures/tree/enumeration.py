@@ -1,7 +1,7 @@
 """All trees over a handful of tokens, and every quantity of scored parts from its definition, in plain Python."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -52,6 +52,11 @@ def trees(n: int, projective: bool, multi_root: bool) -> tuple[Tree, ...]:
 def arcs_score(scores: np.ndarray, heads: Tree) -> float:
     """The sum of a tree's arcs in a dense matrix float64 [n + 1, n + 1] of (head, modifier)."""
     return float(sum(scores[heads[m], m] for m in range(1, len(heads))))
+
+
+def arcs_scores(scores: np.ndarray, trees: Sequence[Tree]) -> np.ndarray:
+    """The same of each of several trees over the same tokens, float64 [number of trees]."""
+    return scores[np.array(trees)[:, 1:], np.arange(1, len(scores))].sum(axis=1)
 
 
 def inner_neighbour(heads: Tree, m: int) -> int | None:

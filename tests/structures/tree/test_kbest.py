@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.structures import FORBIDDEN
 
-from .enumeration import arcs_score, score_matrices
+from .enumeration import arcs_score, arcs_scores, score_matrices
 from .first_order import PROJECTIVE, SPANNING, roots, structures
 
 
 def check(structure, scores, k, multi_root):
     found, heads = structure.k_best(scores, k, multi_root)
     legal = structure.trees(len(scores) - 1, multi_root)
-    values = np.array([arcs_score(scores, tree) for tree in legal])
+    values = arcs_scores(scores, legal)
     expected = np.sort(values[values > FORBIDDEN / 2])[::-1][:k]
     listed = [tuple(row) for row in heads.tolist()]
     assert heads.dtype == np.int32 and heads.shape == (len(expected), len(scores))

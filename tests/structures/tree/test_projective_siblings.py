@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -44,7 +44,6 @@ def check(parts, multi_root):
     assert [score, parts_score(siblings_only, tree)] == pytest.approx([best, best], rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=60)
 @given(scored_parts(), st.booleans())
 def test_eisner_siblings(parts, multi_root):
     check(parts, multi_root)

@@ -1,7 +1,7 @@
 """`spacy ssvm tune`: chooses parameters of a solver, and other settings of a component, by the development score."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -137,12 +137,17 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
     settings = [setting for setting in found if setting not in solver]
     # Settings come first, as each change of one begins a training run.
     points = grid_points(dict(sorted(found.items(), key=lambda item: item[0] in solver)))
-    for values in points:
-        replace(pipes[name].solver, **{key: value for key, value in values.items() if key in solver})
-        if settings:  # These lines check the values.
-            util.load_model_from_config(
-                with_settings(config, name, {key: values[key] for key in settings}), auto_fill=True
-            )
+    refused: dict[int, ValueError] = {}
+    for number, values in enumerate(points):
+        try:
+            replace(pipes[name].solver, **{key: value for key, value in values.items() if key in solver})
+            if settings:  # These lines check the values.
+                util.load_model_from_config(
+                    with_settings(config, name, {key: values[key] for key in settings}), auto_fill=True
+                )
+        except ValueError as error:
+            refused[number] = error
+    points = _possible(points, refused)
     if bisect and len({values.get("C") for values in points}) < 2:
         raise ValueError("--bisect needs two values of C to begin with: add them, as in --grid C=0.01,1")
     weights = {score: weight for score, weight in training["score_weights"].items() if weight}
@@ -152,6 +157,16 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
     own_values = {setting: value_in(block, setting) for setting in found}
     default = next((number for number, values in enumerate(points) if values == own_values), None)
     return TuningPlan(config, name, solver, points, settings, epochs, weights, by_others=not own, default=default)
+
+
+def _possible(points: Sequence[Values], refused: Mapping[int, ValueError]) -> list[Values]:
+    """The points that are not refused, if each value is in one of them: what is refused then is how values combine."""
+    possible = [values for number, values in enumerate(points) if number not in refused]
+    for number, error in refused.items():
+        if any(value not in [values[name] for values in possible] for name, value in points[number].items()):
+            raise error
+        msg.info(f"Left out: {_named(points[number])}. {error}")
+    return possible
 
 
 def _tried_here(plan: TuningPlan, bisect: int) -> list[Trial]:

@@ -230,6 +230,16 @@ def rounds(n: int, epochs: int) -> list[int]:
     return sorted({math.ceil(epochs / 2**k) for k in range(max(1, (n - 1).bit_length()))})
 
 
+def n_epochs_of_halving(n: int, epochs: int) -> int:
+    """The epochs that n trials together learn for, at most."""
+    total, before, left = 0, 0, n
+    for limit in rounds(n, epochs):
+        total += left * (limit - before)
+        # One may be there to compare with.
+        before, left = limit, min(left, math.ceil(left / 2) + 1)
+    return total
+
+
 def halve(
     points: Sequence[Values],
     epochs: int,

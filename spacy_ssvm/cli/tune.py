@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from wasabi import msg
 from ..distributed.pool import WorkerDied
 from ..distributed.workers import map_unordered
 from ..pipeline.component import SsvmPipe
-from ..training.tuning import MIN_DOCUMENTS, Trial, Values, as_good, best_of, between, grid_points
+from ..training.tuning import MIN_DOCUMENTS, PATIENCE, Trial, Values, as_good, best_of, between, grid_points
 from ..training.tuning import halve as halve_trials
 from .grid import parsed_grid, value_in, with_settings
 from .pipelines import CodePath, ConfigPath, read_config
@@ -189,9 +190,11 @@ def _tried_from_scratch(
         ImportError, ConnectionError, ValueError, WorkerDied: as in `workers.map_unordered`.
     """
     alone = n_workers == 1 and address is None
-    tuner = Tuner(plan, anew=True, n_kept=len(plan.points) if halves and alone else 0)
+    # Rounds take the place of patience: early scores rise and fall.
+    patience = inf if halves else PATIENCE
+    tuner = Tuner(plan, True, patience, n_kept=len(plan.points) if halves and alone else 0)
     work = partial(_work, tuner)
-    begin = partial(_worker, plan, Path.cwd(), code_path and code_path.resolve())
+    begin = partial(_worker, plan, patience, Path.cwd(), code_path and code_path.resolve())
     row = _rows(plan.points, "Epochs")
 
     def try_all(points: Sequence[tuple[int, Values]], epochs: int) -> Iterator[tuple[int, Trial]]:
@@ -225,12 +228,14 @@ def _work(tuner: Tuner, task: Task) -> tuple[int, Trial]:
     return number, tuner.try_up_to(epochs, number, values, lambda *_: None)
 
 
-def _worker(plan: TuningPlan, directory: Path, code_path: Path | None) -> Callable[[Task], tuple[int, Trial]]:
+def _worker(
+    plan: TuningPlan, patience: float, directory: Path, code_path: Path | None
+) -> Callable[[Task], tuple[int, Trial]]:
     # Workers of a cluster begin in another folder.
     os.chdir(directory)
     if code_path is not None:
         util.import_file("python_code", code_path)
-    return partial(_work, Tuner(plan, anew=True))
+    return partial(_work, Tuner(plan, True, patience))
 
 
 def _name(task: Task) -> str:

@@ -14,7 +14,7 @@ from thinc.api import Config
 
 from ..pipeline.component import SsvmPipe
 from ..pipeline.trained_state import TrainedState
-from ..training.tuning import RunningTrial, Score, Trial, Values, learn, try_values
+from ..training.tuning import PATIENCE, RunningTrial, Score, Trial, Values, learn, try_values
 from .grid import with_settings
 from .pipelines import annotate_before
 from .score_counts import CountingScorer
@@ -71,12 +71,14 @@ class Tuner:
 
     Args:
         anew: whether values are tried from scratch, and not from the result of the previous ones.
-        n_kept: how many trials are kept in memory, to go on, if these begin from scratch.
+        patience: the epochs without a better score that end a trial from scratch.
+        n_kept: how many of these are kept in memory, to go on.
     """
 
-    def __init__(self, plan: TuningPlan, anew: bool, n_kept: int = 0) -> None:
+    def __init__(self, plan: TuningPlan, anew: bool, patience: float = PATIENCE, n_kept: int = 0) -> None:
         self.plan = plan
         self.anew = anew
+        self.patience = patience
         self.n_kept = n_kept
         self._runs: dict[str, TuningRun] = {}
         self._kept: dict[int, tuple[RunningTrial, TrainedState]] = {}
@@ -101,7 +103,7 @@ class Tuner:
             trial = RunningTrial(values)
             run.pipe.trained = before.forked() if self.n_kept else before
             run.pipe.retune(replace(run.pipe.solver, **of_solver), anew=True)
-        trial.go_on(run.pipe, run.examples, run.evaluate, epochs, report)
+        trial.go_on(run.pipe, run.examples, run.evaluate, epochs, report, self.patience)
         if self.n_kept:
             self._kept[number] = trial, run.pipe.trained.without_predictor()
             run.pipe.trained = before

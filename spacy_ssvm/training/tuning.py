@@ -165,10 +165,11 @@ class RunningTrial:
         evaluate: Callable[[], Score],
         epochs: int,
         report: Callable[[int, float], None],
+        patience: float = PATIENCE,
     ) -> None:
-        """Learn until the score stops rising, or for so many epochs in all; arguments are those of `try_values`."""
+        """Learn for so many epochs in all, or until so many have not raised the score; others are as in `try_values`."""
         started = time.process_time()
-        while len(self.scores) < epochs and self._is_rising():
+        while len(self.scores) < epochs and not self.has_converged and self._n_since_best() <= patience:
             before = pipe.figures
             learn(pipe, examples)
             if pipe.figures is before and not self.scores:  # An epoch with new examples ends when the next one begins.
@@ -185,10 +186,9 @@ class RunningTrial:
                 self.non_zeros = pipe.figures.non_zeros
         self.seconds += time.process_time() - started
 
-    def _is_rising(self) -> bool:
-        if self.has_converged:
-            return False
-        return not self.scores or len(self.scores) - self.scores.index(max(self.scores)) <= PATIENCE
+    def _n_since_best(self) -> int:
+        """The number of epochs from the best one on."""
+        return len(self.scores) - self.scores.index(max(self.scores)) if self.scores else 0
 
     def result(self) -> Trial:
         """The result so far."""

@@ -15,6 +15,7 @@ from spacy.util import load_config
 from spacy_ssvm.cli import tuning_run
 from spacy_ssvm.cli.grid import with_settings
 from spacy_ssvm.cli.score_counts import COUNTS, CountingScorer
+from spacy_ssvm.cli.tune import _plan
 from spacy_ssvm.solvers.dcd import Cpd
 from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, grid_points, halve, rounds
 
@@ -155,6 +156,16 @@ def test_settings_of_the_component(config):
     assert best["label_costs"]["NOUN"] == 1 and best["model"]["features"]["extra"] == ["lower_prefix5[0]"]
     assert "no such setting" in complaint(tune(path, "--grid", "label_cost.N=1"))
     assert "keep_fraction must be above 0" in complaint(tune(path, "--grid", "keep_fraction=0"))
+
+
+def test_combinations_that_do_not_exist_are_left_out(config):
+    """As of structures and orders of trees; but a value that is in none is wrong."""
+    written, structures = load_config(config("ssvm_parser")), "model.structure=projective,nonprojective"
+    points = _plan(written, None, [structures, "model.order=2,3"], 0, 1).points
+    tried = [" ".join(map(str, values.values())) for values in points]
+    assert tried == ["projective 2", "projective 3", "nonprojective 2"]
+    with pytest.raises(ValueError, match="1, 2 or 3"):
+        _plan(written, None, [structures, "model.order=2,3,4"], 0, 1)
 
 
 def test_a_source_can_be_left_out(config):

@@ -30,9 +30,7 @@ def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_words_of_brown_become_text(monkeypatch: pytest.MonkeyPatch) -> None:
     brown = script("brown", monkeypatch)
-    tagged = (
-        "\n\n\t``/`` Is/bez it/pps (/( so/rb )/) ?/. ?/. ''/'' he/pps asked/vbd ;/. ;/. and/or/cc so/rb ./.\n"
-    )
+    tagged = "\n\n\t``/`` Is/bez it/pps (/( so/rb )/) ?/. ?/. ''/'' he/pps asked/vbd ;/. ;/. and/or/cc so/rb ./.\n"
     tagged += "\n\n\n\tThe/at boys'/nns$ 5/cd %/nn ,/, and/cc 1960's/nn ./.\n"
     assert list(brown.paragraphs(tagged)) == [
         '"Is it (so)?" he asked; and/or so.',

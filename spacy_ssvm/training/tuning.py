@@ -167,7 +167,7 @@ class RunningTrial:
         report: Callable[[int, float], None],
         patience: float = PATIENCE,
     ) -> None:
-        """Learn for so many epochs in all, or until so many have not raised the score; others are as in `try_values`."""
+        """Learn for so many epochs in all, or until so many do not raise the score; the rest is as in `try_values`."""
         started = time.process_time()
         while len(self.scores) < epochs and not self.has_converged and self._n_since_best() <= patience:
             before = pipe.figures

@@ -91,6 +91,7 @@ NOT_RUN = {
     'pip install "spacy-ssvm[serve]"': "the environment stays as it is",
     "python -m spacy ssvm serve output/model-best --texts texts.txt --output taught": "tests/serve, as it does not end",
     "python -m spacy ssvm serve output/model-best --label-studio --output corrected --port 9090": "tests/serve, too",
+    "python -m spacy project run new-label projects/distil --vars.gold /data/gold.spacy": "projects/test_distil.py",
     "python -m spacy ssvm warmup": "tests/cli/test_app.py does, as a slow test",
 }
 """Commands that are shown and not run here, and why."""
@@ -107,6 +108,7 @@ SLOW = {
     "confidence",
     "constraints",
     "continued-training",
+    "distilling",
     "explanations",
     "in-place-of-spacy",
     "mixing",
@@ -271,7 +273,7 @@ def test_links_lead_somewhere(page):
 
 def test_the_readme_links_to_every_page():
     linked = {(ROOT / link.partition("#")[0]).resolve() for link in links(ROOT / "README.md")}
-    assert {page.name for page in DOCS.glob("*.md") if page.resolve() not in linked} == set()
+    assert {page.name for page in DOCS.rglob("*.md") if page.resolve() not in linked} == set()
 
 
 def test_what_is_not_run_is_still_there():
@@ -360,7 +362,7 @@ def test_a_table_of_parameters_is_that_of_the_code(page, name, table):
 
 def test_everything_that_a_config_can_name_is_documented():
     in_tables = {name for _, name, _ in PARAMETER_TABLES}
-    named = {span for page in DOCS.glob("*.md") for line in prose(page) for span in code_spans(line)}
+    named = {span for page in DOCS.rglob("*.md") for line in prose(page) for span in code_spans(line)}
     for point in ENTRY_POINTS:
         if point.group in ("spacy_cli", "spacy_ssvm_models") or point.name in SOLVERS:
             continue

@@ -1,10 +1,11 @@
 """`spacy ssvm fit`: from a corpus to a pipeline and a report, by the commands that a user would give."""
 
+import math
 import re
 import shlex
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -23,19 +24,19 @@ from wasabi import msg
 from ..corpus.description import describe
 from ..corpus.reader import corpus_files
 from ..files import replace_files
-from ..training.tuning import MIN_DOCUMENTS
+from ..training.tuning import MIN_DOCUMENTS, n_epochs_of_halving
 from ..wording import counted
 
 COMMANDS = "commands.sh"
 """The file with the commands that are done."""
-TUNING_EPOCHS = 5
+TUNING_EPOCHS = 8
 TRAINING_SHARE = 0.6
 """The max share of the time for training, if there are to be trials."""
 TRIED = {
     "ner": ("label_costs.O=1,0.5,0.3", "model.features.document=true,false", "C=0.03,0.1,0.3"),
     "chunker": ("C=0.03,0.1,0.3",),
 }
-"""Component → what tune tries, one grid after the other, the largest gain first; others keep their defaults."""
+"""Component → what tune tries together, the largest gain first; others keep their defaults."""
 
 
 class Plan(NamedTuple):
@@ -129,9 +130,10 @@ def fit_command(
         dev = Path(config["paths"]["dev"])
         log, model = run.folder / "log.jsonl", run.folder / "model-best"
         overrides = [] if run.plan.epochs is None else ["--training.max_epochs", run.plan.epochs]
-        for number, (component, grid) in enumerate(_trials(config, run.plan.trials), 1):
+        for number, (component, grids) in enumerate(_grids(config, run.plan.trials), 1):
             tuned = run.folder / f"tuned-{number}.cfg"
-            tuning = ["--component", component, "--grid", grid, "--epochs", TUNING_EPOCHS]
+            tried = [option for grid in grids for option in ("--grid", grid)]
+            tuning = ["--component", component, *tried, "--epochs", TUNING_EPOCHS, "--halve"]
             run.do("ssvm", "tune", config_path, tuned, *tuning, *overrides)
             config_path, overrides = tuned, []
         run.do("train", config_path, "--output", run.folder, "--training.logger.output_file", log, *overrides)
@@ -179,16 +181,28 @@ def begun(output: Path, own: str, train: Path, force: bool) -> CommandRun:
     return run
 
 
-def _trials(config: Config, max_values: int) -> Iterator[tuple[str, str]]:
-    """The components and grids to tune, with at most max_values values in all."""
+def _grids(config: Config, max_trials: int) -> Iterator[tuple[str, list[str]]]:
+    """The components to tune, each with its grids, which take at most the time of max_trials trials with all epochs."""
     for name in config["nlp"]["pipeline"]:
+        chosen: list[str] = []
         for grid in TRIED.get(name, ()):
             if "document" in grid and not config["components"][name]["model"]["features"]["document"]:
                 continue
-            max_values -= 1 + grid.count(",")
-            if max_values < 0:
-                return
-            yield name, grid
+            if _n_trials([*chosen, grid]) <= max_trials:
+                chosen.append(grid)
+        if chosen:
+            max_trials -= _n_trials(chosen)
+            yield name, chosen
+
+
+def _n_trials(grids: Sequence[str]) -> int:
+    """How many trials with all epochs, each with a training run of its own, take the time of halving these grids."""
+    n_points, n_runs = 1, 1
+    for grid in grids:
+        n_values = 1 + grid.count(",")
+        n_points *= n_values
+        n_runs *= 1 if grid.startswith("C=") else n_values
+    return max(n_runs, math.ceil(n_epochs_of_halving(n_points, TUNING_EPOCHS) / TUNING_EPOCHS))
 
 
 def _plan(config: Config, seconds: float | None) -> Plan:

@@ -58,6 +58,19 @@ def _is_setting(name: str, block: dict[str, Any]) -> bool:
     return last in found or has_keys_of_its_own
 
 
+def value_in(block: dict[str, Any], name: str) -> Any:
+    """The value that a component's block has for a parameter of its solver, or a setting; "on" for a source."""
+    if name in block["solver"]:
+        return block["solver"][name]
+    *path, last = name.split(".")
+    found: Any = block
+    for part in path:
+        found = found.get(part) if isinstance(found, dict) else None
+    if not isinstance(found, dict) or last not in found:
+        return 1 if path[-1:] == ["label_costs"] else None
+    return "on" if isinstance(found[last], dict) else found[last]
+
+
 def _value(text: str) -> Any:
     """A value of a setting: in JSON, or a text."""
     try:

@@ -21,6 +21,9 @@ from .reader import SUFFIXES, SentenceCorpus, corpus_files, kind_of
 LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNORECASE)
 """The code in a file name such as `tr_imst-ud-train.conllu`, as in UD, `tr-train.conllu` or `train.tr.conllu`."""
 
+PART = re.compile("train|dev|test", re.IGNORECASE)
+"""The parts of a corpus that files are named after."""
+
 COLUMNS = (".conll", ".iob", ".iob2", ".bio", ".tsv")
 """Ends of the names of files with a word and its entity tag a line; others in a folder are ignored."""
 
@@ -232,7 +235,7 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
     Args:
         path: the training file; the development file may lie next to it, under the same name with `dev` for `train`. Or
             a folder with files `*train*` and `*dev*` of one format; one with training files only is a corpus as a
-            whole.
+            whole, and so is one with .spacy or .conllu files that are named after no part, such as annotated shards.
 
     Raises:
         ValueError: there is no such file, or there are several.
@@ -251,6 +254,8 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
     files = next((found for found in of_formats if any("train" in file.name for file in found)), [])
     train, dev_files = ([file for file in files if part in file.name] for part in ("train", "dev"))
     if not train:
+        if any(found and not any(PART.search(file.name) for file in found) for found in of_formats[: len(SUFFIXES)]):
+            return path, None
         raise ValueError(
             f"{path} has no file *train* in a format that can be read ({', '.join((*SUFFIXES, *COLUMNS))}): name the "
             "training file instead of the folder"

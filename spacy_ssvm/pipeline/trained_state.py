@@ -140,6 +140,11 @@ class TrainedState:
         if not self.codec.labels and not (self.codec.space.labels and self.are_any()):
             raise ValueError(f"[{self.codec.name}] has no labels yet: train it, or call initialize or add_label first")
 
+    def forked(self) -> "TrainedState":
+        """The state whose training is a copy that goes on by itself; model, templates and vocabulary are shared."""
+        shared = (self.model, self.structured, self.vocab, self.codec)
+        return replace(self, training=deepcopy(self.training, {id(part): part for part in shared}))
+
     def forget_types(self) -> None:
         """Drop all memory of word types, whose strings may be gone."""
         self.structured.reader.forget_types()

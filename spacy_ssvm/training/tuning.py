@@ -1,9 +1,9 @@
-"""Choice of a solver's parameters by development score, along a path of warm starts."""
+"""Choice of parameters and settings by development score: along a path of warm starts, or by successive halving."""
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
@@ -140,6 +140,61 @@ def learn(pipe: Tunable, examples: Sequence[Example]) -> None:
     pipe.finish_update(None)
 
 
+@dataclass
+class RunningTrial:
+    """Learning with some values, as far as it has come.
+
+    Attributes:
+        scores: after each epoch.
+        counts, non_zeros: as in `Trial`, after the best epoch.
+        seconds: as in `Trial`.
+        has_converged: whether the solver has reached its tolerance.
+    """
+
+    values: Values
+    scores: list[float] = field(default_factory=list)
+    counts: np.ndarray | None = None
+    non_zeros: int = 0
+    seconds: float = 0.0
+    has_converged: bool = False
+
+    def go_on(
+        self,
+        pipe: Tunable,
+        examples: Sequence[Example],
+        evaluate: Callable[[], Score],
+        epochs: int,
+        report: Callable[[int, float], None],
+        patience: float = PATIENCE,
+    ) -> None:
+        """Learn for so many epochs in all, or until so many do not raise the score; the rest is as in `try_values`."""
+        started = time.process_time()
+        while len(self.scores) < epochs and not self.has_converged and self._n_since_best() <= patience:
+            before = pipe.figures
+            learn(pipe, examples)
+            if pipe.figures is before and not self.scores:  # An epoch with new examples ends when the next one begins.
+                learn(pipe, examples)
+            if pipe.figures is before and self.scores:
+                self.has_converged = True
+                break
+            score = evaluate()
+            self.scores.append(score.total)
+            report(len(self.scores), score.total)
+            if self.scores.index(max(self.scores)) == len(self.scores) - 1:
+                self.counts = score.counts
+            if pipe.figures is not None and score.total == max(self.scores):
+                self.non_zeros = pipe.figures.non_zeros
+        self.seconds += time.process_time() - started
+
+    def _n_since_best(self) -> int:
+        """The number of epochs from the best one on."""
+        return len(self.scores) - self.scores.index(max(self.scores)) if self.scores else 0
+
+    def result(self) -> Trial:
+        """The result so far."""
+        return Trial(self.values, max(self.scores), len(self.scores), self.non_zeros, self.seconds, self.counts)
+
+
 def try_values(
     pipe: Tunable,
     values: Values,
@@ -162,20 +217,49 @@ def try_values(
     """
     started = time.process_time()
     pipe.retune(replace(pipe.solver, **values), anew)
-    scores: list[float] = []
-    non_zeros, counts = 0, None
-    while len(scores) < epochs and (not scores or len(scores) - scores.index(max(scores)) <= PATIENCE):
-        before = pipe.figures
-        learn(pipe, examples)
-        if pipe.figures is before and not scores:  # An epoch with new examples ends when the next one begins.
-            learn(pipe, examples)
-        if pipe.figures is before and scores:  # The solver has reached its tolerance.
-            break
-        score = evaluate()
-        scores.append(score.total)
-        report(len(scores), scores[-1])
-        if scores.index(max(scores)) == len(scores) - 1:
-            counts = score.counts
-        if pipe.figures is not None and scores[-1] == max(scores):
-            non_zeros = pipe.figures.non_zeros
-    return Trial(values, max(scores), len(scores), non_zeros, time.process_time() - started, counts)
+    trial = RunningTrial(values, seconds=time.process_time() - started)
+    trial.go_on(pipe, examples, evaluate, epochs, report)
+    return trial.result()
+
+
+def rounds(n: int, epochs: int) -> list[int]:
+    """The epochs that n trials have learnt for by the end of each round of successive halving.
+
+    In each round, the trials that are left learn for about twice as many epochs as before; two are left in the last.
+    """
+    return sorted({math.ceil(epochs / 2**k) for k in range(max(1, (n - 1).bit_length()))})
+
+
+def n_epochs_of_halving(n: int, epochs: int) -> int:
+    """The epochs that n trials together learn for, at most."""
+    total, before, left = 0, 0, n
+    for limit in rounds(n, epochs):
+        total += left * (limit - before)
+        # One may be there to compare with.
+        before, left = limit, min(left, math.ceil(left / 2) + 1)
+    return total
+
+
+def halve(
+    points: Sequence[Values],
+    epochs: int,
+    try_all: Callable[[Sequence[tuple[int, Values]], int], Iterable[tuple[int, Trial]]],
+    default: int | None = None,
+) -> tuple[list[Trial], list[int]]:
+    """Successive halving (Jamieson & Talwalkar 2016): in each round, the better half of the trials learns on.
+
+    Returns the trials of all points, and the numbers of those that were left in the last round.
+
+    Args:
+        epochs: the most epochs of a trial.
+        try_all: tries numbered values for a number of epochs in all, and returns their trials, in any order.
+        default: the number of the point that is never left out, if there is one.
+    """
+    always: set[int] = set() if default is None else {default}
+    trials: dict[int, Trial] = {}
+    left: list[int] = []
+    for n_epochs in rounds(len(points), epochs):
+        ranked = sorted(left, key=lambda number: -trials[number].score)
+        left = sorted({*ranked[: math.ceil(len(left) / 2)], *always}) if trials else list(range(len(points)))
+        trials.update(try_all([(number, points[number]) for number in left], n_epochs))
+    return [trials[number] for number in range(len(points))], left

@@ -114,6 +114,17 @@ def test_what_cannot_be_chosen_is_explained(without, arguments, complaint, tmp_p
     assert not (tmp_path / "a.cfg").exists()
 
 
+def test_annotated_shards_are_a_corpus(tmp_path):
+    shards, dev = tmp_path / "silver", saved(tmp_path / "dev.spacy", *map(doc, range(5)))
+    shards.mkdir()
+    for number in range(2):
+        saved(shards / f"{number:06}.spacy", *map(doc, range(10)))
+    said("init-config", tmp_path / "a.cfg", "--data", shards, "--dev", dev)
+    assert load_config(tmp_path / "a.cfg")["paths"]["train"] == str(shards)
+    (shards / "000001.spacy").rename(shards / "a-dev.spacy")
+    assert "has no file *train*" in refusal("init-config", tmp_path / "b.cfg", "--data", shards)
+
+
 @pytest.mark.parametrize("name", ["none.spacy", "data.json", "empty"])
 def test_a_path_without_corpus(name, tmp_path):
     (tmp_path / "data.json").write_text("{}")

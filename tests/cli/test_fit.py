@@ -111,11 +111,11 @@ def test_what_is_tried(tmp_path):
         "nlp": {"pipeline": ["tagger", "ner"]},
         "components": {"ner": {"model": {"features": {"document": False}}}},
     }
-    assert [grid for _, grid in fit._trials(config, 1000)] == ["label_costs.O=1,0.5,0.3", "C=0.03,0.1,0.3"]
-    assert [grid for _, grid in fit._trials(config, 5)] == ["label_costs.O=1,0.5,0.3"]
+    assert [*fit._grids(config, 1000)] == [("ner", ["label_costs.O=1,0.5,0.3", "C=0.03,0.1,0.3"])]
+    assert [*fit._grids(config, 4)] == [("ner", ["label_costs.O=1,0.5,0.3"])]
     config["components"]["ner"]["model"]["features"]["document"] = True
-    assert [grid for _, grid in fit._trials(config, 5)][1:] == ["model.features.document=true,false"]
-    assert not [*fit._trials(config, 0)]
+    assert [*fit._grids(config, 6)] == [("ner", ["label_costs.O=1,0.5,0.3", "model.features.document=true,false"])]
+    assert [*fit._grids(config, 7)] == [("ner", list(fit.TRIED["ner"]))] and not [*fit._grids(config, 0)]
 
 
 def test_time_becomes_numbers(tmp_path, monkeypatch):
@@ -139,6 +139,6 @@ def test_all_of_it(tmp_path):
     saved(tmp_path / "dev.spacy", 25)
     out = tmp_path / "out"
     text = said("fit", saved(tmp_path / "train.spacy", 60), out, "--minutes", 1, "--learn-dev")
-    assert "Best: label_costs.O =" in text and "Best: C =" in text and "with-dev/model-last" in text
-    assert [shlex.split(line)[4] for line in commands(out)].count("tune") == 2
+    assert "Best: label_costs.O =" in text and "with-dev/model-last" in text
+    assert [shlex.split(line)[4] for line in commands(out)].count("tune") == 1
     spacy.load(out / "with-dev" / "model-last")

@@ -12,10 +12,12 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example, biluo_to_iob
 from spacy.util import load_config
 
+from spacy_ssvm.cli import tuning_run
 from spacy_ssvm.cli.grid import with_settings
 from spacy_ssvm.cli.score_counts import COUNTS, CountingScorer
+from spacy_ssvm.cli.tune import _plan
 from spacy_ssvm.solvers.dcd import Cpd
-from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, grid_points
+from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, grid_points, halve, rounds
 
 from ..pipeline.toy import EXAMPLES, LANG, SPANS, TAGGED, annotations, blank, tagger_examples, trained, weights
 from ..pipeline.toy import doc as doc_of
@@ -156,6 +158,16 @@ def test_settings_of_the_component(config):
     assert "keep_fraction must be above 0" in complaint(tune(path, "--grid", "keep_fraction=0"))
 
 
+def test_combinations_that_do_not_exist_are_left_out(config):
+    """As of structures and orders of trees; but a value that is in none is wrong."""
+    written, structures = load_config(config("ssvm_parser")), "model.structure=projective,nonprojective"
+    points = _plan(written, None, [structures, "model.order=2,3"], 0, 1).points
+    tried = [" ".join(map(str, values.values())) for values in points]
+    assert tried == ["projective 2", "projective 3", "nonprojective 2"]
+    with pytest.raises(ValueError, match="1, 2 or 3"):
+        _plan(written, None, [structures, "model.order=2,3,4"], 0, 1)
+
+
 def test_a_source_can_be_left_out(config):
     features = {"gazetteers": {"a": "a.txt", "b": "b.txt"}}
     written = load_config(config("ssvm_tagger"))
@@ -263,6 +275,39 @@ def test_the_counts_are_those_of_the_scores():
     assert all(0.05 < score < 0.95 for score in right / of)
 
 
+def test_the_better_half_goes_on():
+    """The one that gains most from more epochs is left out, if it is not the one to compare with."""
+    assert [rounds(n, 10) for n in (1, 2, 3, 6, 18)] == [[10], [10], [5, 10], [3, 5, 10], [1, 2, 3, 5, 10]]
+    assert rounds(18, 2) == [1, 2]
+    points = [{"C": C} for C in (1, 2, 3, 4, 5, 6)]
+    tried = []
+
+    def try_all(some, epochs):
+        tried.append([values["C"] for _, values in some])
+        for number, values in reversed(some):
+            yield number, Trial(values, values["C"] if values["C"] > 1 else 0.7 * epochs, epochs, 1, 0.0)
+
+    trials, left = halve(points, 10, try_all, default=0)
+    assert tried == [[1, 2, 3, 4, 5, 6], [1, 4, 5, 6], [1, 5, 6]] and left == [0, 4, 5]
+    assert [trial.epochs for trial in trials] == [10, 3, 3, 5, 10, 10] and best_of(trials).values == {"C": 1}
+    trials, left = halve(points, 10, try_all)
+    assert left == [4, 5] and trials[0].epochs == 3
+
+
+def test_trials_that_go_on_are_those_that_begin_anew_with_more_epochs(config, monkeypatch):
+    """Kept in memory, too many to be kept, and by workers."""
+    path = config("ssvm_tagger")
+    grid = ("--halve", "--grid", "C=0.01,0.1,1", "--grid", "label_costs.NOUN=1,0.0", "--epochs", 4)
+    kept = trials(tune(path, *grid))
+    assert len(kept) == 6 and {row[3] for row in kept} >= {"1", "4"}
+    assert trials(tune(path, *grid, "--workers", 2)) == kept
+    monkeypatch.setattr(tuning_run, "MAX_KEPT", 0)
+    assert trials(tune(path, *grid)) == kept
+    best = load_config(path.parent / "best.cfg")["components"]["ssvm_tagger"]
+    left = [row for row in kept if int(row[3]) == 4]
+    assert f"{best['solver']['C']:.4g}" in {row[1] for row in left if row[2] == max(row[2] for row in left)}
+
+
 def test_what_is_noise_is_said(config):
     words = ["Eat", "ham", "now"]
 
@@ -279,6 +324,10 @@ def test_what_is_noise_is_said(config):
     assert (
         f"1 of 1 other scores, marked =, are not lower by more than noise (paired bootstrap of {MIN_DOCUMENTS} " in said
     )
+    assert f"Config saved to {path.parent / 'best.cfg'}" in said and "keeps its own values" not in said
+    own = plain(tune(path, "--grid", "C=0.1,0.5", "--grid", "label_costs.NOUN=0.9,1", "--epochs", 1))
+    solver = load_config(path.parent / "best.cfg")["components"]["ssvm_tagger"]["solver"]
+    assert solver["C"] == 0.1 and ("keeps its own values, label_costs.NOUN = 1, C = 0.1: the gain of 0.00" in own)
     few = plain(tune(config("ssvm_tagger"), "--grid", "C=0.5,1", "--epochs", 1))
     assert "Which differences are noise is not known: that takes 20 documents" in few and "Noise" not in few
 

@@ -14,7 +14,7 @@ import typer.main
 from spacy_ssvm.cli.app import ssvm
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROJECTS = sorted(path.parent for path in ROOT.glob("projects/*/project.yml"))
 ONCE = "Measured once: no command repeats it."
 MAX_ONCE = 9

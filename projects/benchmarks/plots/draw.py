@@ -12,6 +12,8 @@ from shared.page import Curve, Page, Panel
 from speed.parts import TABLE
 from speed.prediction import lengths_panel
 
+from . import margin
+
 SHOWN = {
     "DCD-SSVM": "DCD-SSVM, C = 0.1",
     "SDM": "SDM, C = 0.1",
@@ -92,6 +94,7 @@ def main() -> None:
     page.plot("solvers", "Score by time", solvers(results), columns=2)
     page.plot("sparsity", "Score by size", sparsity(results), columns=2)
     page.plot("learning-curves", "Score by sentences", learning_curves(given.metrics), columns=2)
+    page.figure("margin", "Scores of tag sequences before and after training", margin.figure)
     speed = metrics.read(given.metrics, TABLE)["prediction"]["figures"]
     page.plot("speed-lengths", "CPU time of a token by the length of a Doc", [lengths_panel(speed)])
 

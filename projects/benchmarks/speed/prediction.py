@@ -106,6 +106,20 @@ def _lengths(settings: Settings) -> list[dict[str, Any]]:
     return rows
 
 
+def lengths_panel(figures: dict[str, Any]) -> Panel:
+    """The time of a token by the length of a Doc."""
+    lengths = figures["lengths"]
+    curves = [
+        Curve(
+            who,
+            [row["length"] for row in lengths],
+            [1e6 * median(row["seconds"][who]) / row["tokens"] for row in lengths],
+        )
+        for who in ("ours", "spaCy")
+    ]
+    return Panel("Tagger on Brown", "tokens of a Doc", "µs of CPU a token", curves, log="xy")
+
+
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     page.heading("Prediction", 3)
     page.text(
@@ -122,17 +136,7 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         for name, record in figures.items()
         if name in (*CHAINS, "parser", "pipeline")
     }
-    lengths = figures["lengths"]
-    curves = [
-        Curve(
-            who,
-            [row["length"] for row in lengths],
-            [1e6 * median(row["seconds"][who]) / row["tokens"] for row in lengths],
-        )
-        for who in ("ours", "spaCy")
-    ]
-    panel = Panel("Tagger on Brown", "tokens of a Doc", "µs of CPU a token", curves, log="xy")
-    page.plot("speed-lengths", "What a token costs in shorter and longer Docs.", [panel])
+    page.plot("speed-lengths", "What a token costs in shorter and longer Docs.", [lengths_panel(figures)])
 
     def bar(task: str, name: str, rival: str, at_least: float | None, mine: str = "ours") -> Bar:
         seconds, speed = figures[task]["seconds"], speeds[task]

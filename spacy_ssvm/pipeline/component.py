@@ -214,7 +214,8 @@ class SsvmPipe(TrainablePipe):
         """Add a label, with weights of zero; all other weights stay. If anything has been learnt before, it is not
         predicted before an example that has it, unless annotation or patterns leave nothing else.
 
-        Returns 1, or 0 if the label is there already.
+        Returns:
+            1, or 0 if the label is there already.
 
         Raises:
             ValueError: the label is no string, empty, or none that the component can set.
@@ -296,7 +297,8 @@ class SsvmPipe(TrainablePipe):
 
         Of a loaded component, an update corrects what it predicts for the examples, and warns where that is impossible.
 
-        Returns `losses`, with the solver's loss added under the component's name.
+        Returns:
+            `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -329,9 +331,12 @@ class SsvmPipe(TrainablePipe):
 
         Args:
             examples: only their predicted Docs are read; annotation that the component has not set itself stays.
-            sgd, config: ignored; our solvers do not use them. Before `nlp.resume_training`, nothing is learnt.
+            sgd: ignored, as our solvers do not use it.
+            losses: the losses so far; the solver's is added under the component's name.
+            config: ignored. Before `nlp.resume_training`, nothing is learnt.
 
-        Returns `losses`, with the solver's loss added under the component's name.
+        Returns:
+            `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)

@@ -121,7 +121,8 @@ class Learner(ABC):
     def retune(self, parameters: Any) -> bool:
         """Continue with other parameters of the same class, towards the optimum that these have from the start.
 
-        Returns False, and changes nothing, where the earlier epochs would lead elsewhere: a new learner is needed then.
+        Returns:
+            False, and changes nothing, where the earlier epochs would lead elsewhere: a new learner is needed then.
         """
         return False
 

@@ -13,7 +13,7 @@ SEQUENCES = list(product(TAGS, TAGS))
 BEFORE = {"time NOUN": 0.4, "time VERB": 0.7, "flies NOUN": 0.8, "flies VERB": 0.5, "time ADJ": 0.2}
 """Weights that some earlier training may have left."""
 C = 100.0
-STEPS = 1000
+STEPS = 3000
 
 Weights = Mapping[str, float]
 
@@ -44,7 +44,7 @@ def learnt() -> Weights:
         new = max(0.0, dual[k] + violation / (planes[k] @ planes[k] + 1 / (2 * C)))
         weights += (new - dual[k]) * planes[k]
         dual[k] = new
-    return dict(zip(names, weights.tolist()))
+    return dict(zip(names, weights.round(6).tolist()))
 
 
 def figure() -> Figure:
@@ -53,7 +53,7 @@ def figure() -> Figure:
     colours = {0: "tab:green", 1: "tab:orange", 2: "tab:red"}
     for place, (title, weights) in enumerate({"before training": BEFORE, "after training": learnt()}.items(), 1):
         axes = drawn.add_subplot(1, 2, place)
-        ordered = sorted(SEQUENCES, key=lambda tags: score(weights, tags), reverse=True)
+        ordered = sorted(SEQUENCES, key=lambda tags: round(-score(weights, tags), 4))
         axes.barh(
             [" ".join(tags) for tags in ordered],
             [score(weights, tags) for tags in ordered],

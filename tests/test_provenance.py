@@ -14,8 +14,8 @@ import typer.main
 from spacy_ssvm.cli.app import ssvm
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "projects" / "benchmarks" / "RESULTS.md"
-PAGES = [ROOT / "README.md", RESULTS, *sorted((ROOT / "docs").rglob("*.md"))]
+RESULTS = [path for path in sorted(ROOT.glob("projects/*/*.md")) if path.name != "README.md"]
+PAGES = [ROOT / "README.md", *RESULTS, *sorted((ROOT / "docs").rglob("*.md"))]
 DRAWN = "images/drawn/"
 """Images with this in their paths are drawn by hand, and show no figures."""
 PROJECTS = sorted(path.parent for path in ROOT.glob("projects/*/project.yml"))
@@ -109,7 +109,7 @@ def test_pages_are_those_that_the_metrics_make(
 def test_plots_of_the_documentation_are_those_that_the_metrics_make(tmp_path: Path) -> None:
     """Byte for byte with the version of Matplotlib that has drawn them, which the files name."""
     matplotlib, *_ = map(pytest.importorskip, ("matplotlib", "sklearn", "pycrfsuite"))
-    folder = RESULTS.parent
+    folder = ROOT / "projects" / "benchmarks"
     subprocess.run([sys.executable, "-m", "plots", "draw", "metrics", str(tmp_path)], cwd=folder, check=True)
     committed = {path.name: path.read_text("utf8") for path in (ROOT / "docs" / "images" / "plots").glob("*.svg")}
     drawn = {path.name: path.read_text("utf8") for path in (tmp_path / "plots").glob("*.svg")}

@@ -1,4 +1,4 @@
-"""A hook of MkDocs: links from pages to files beside docs/ lead to the repository, or are text if it has no address."""
+"""Hooks of MkDocs: links from pages to files beside docs/ lead to the repository, or are text if it has no address."""
 
 import posixpath
 import re
@@ -9,8 +9,13 @@ def on_page_markdown(markdown: str, *, page, config, files) -> str:
 
     def moved(link: re.Match) -> str:
         path = posixpath.normpath(posixpath.join(folder, link["target"]))
-        if "://" in link["target"] or path.startswith("docs/"):
+        if path.startswith("docs/"):
             return link[0]
         return f"[{link['text']}]({config.repo_url}/blob/HEAD/{path})" if config.repo_url else link["text"]
 
     return re.sub(r"\[(?P<text>[^\]]*)\]\((?P<target>\.\./[^)\s]*)\)", moved, markdown)
+
+
+def on_page_content(html: str, *, page, config, files) -> str:
+    """Options of commands get a class, so that a table does not break them after their hyphens."""
+    return html.replace("<code>-", '<code class="option">-')

@@ -579,4 +579,4 @@ def test_every_warning_is_explained():
                 if re.fullmatch(r"[…\[\] ()a-z]*", text):
                     continue  # what it passes on is checked where it is written
                 place = f"{path.relative_to(ROOT)}, line {node.lineno}"
-                assert any(message in text for message in quoted), f"{place} has no row in docs/reference/messages: {text}"
+                assert any(message in text for message in quoted), f"{place}: no row in docs/reference/messages: {text}"

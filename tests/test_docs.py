@@ -408,10 +408,7 @@ def test_the_components_scores_and_annotation():
 
 
 SOLVER_ROWS = {
-    row[0].strip("`"): row[1]
-    for _, table in TABLES
-    if table.header[0] == "`@ssvm_solvers`"
-    for row in table.rows
+    row[0].strip("`"): row[1] for _, table in TABLES if table.header[0] == "`@ssvm_solvers`" for row in table.rows
 }
 PARAMETERS = {
     name: (row[1], row[2])

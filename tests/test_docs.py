@@ -408,10 +408,7 @@ def test_the_components_scores_and_annotation():
 
 
 SOLVER_ROWS = {
-    row[0].strip("`"): row[1]
-    for _, table in TABLES
-    if table.header[0] == "`@ssvm_solvers`"
-    for row in table.rows
+    row[0].strip("`"): row[1] for _, table in TABLES if table.header[0] == "`@ssvm_solvers`" for row in table.rows
 }
 PARAMETERS = {
     name: (row[1], row[2])
@@ -579,4 +576,4 @@ def test_every_warning_is_explained():
                 if re.fullmatch(r"[…\[\] ()a-z]*", text):
                     continue  # what it passes on is checked where it is written
                 place = f"{path.relative_to(ROOT)}, line {node.lineno}"
-                assert any(message in text for message in quoted), f"{place} has no row in docs/reference/messages: {text}"
+                assert any(message in text for message in quoted), f"{place}: no row in docs/reference/messages: {text}"

@@ -17,5 +17,5 @@ def on_page_markdown(markdown: str, *, page, config, files) -> str:
 
 
 def on_page_content(html: str, *, page, config, files) -> str:
-    """Options of commands get a class, so that a table does not break them after their hyphens."""
-    return html.replace("<code>-", '<code class="option">-')
+    """Options of commands, and the lines that name what has made a table, get classes for the style sheet."""
+    return html.replace("<code>-", '<code class="option">-').replace("<p>Made by", '<p class="made-by">Made by')

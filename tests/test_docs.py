@@ -67,7 +67,7 @@ NOT_RUN = {
     "make test": "this is a part of it",
     'pip install "spacy-ssvm[lookups]"': "the environment stays as it is",
     'pip install "spacy-ssvm[resources]"': "the environment stays as it is",
-    "python -m spacy ssvm resources en lists": "needs the packages; commands.md has a list without any",
+    "python -m spacy ssvm resources en lists": "needs the packages; commands/start.md has a list without any",
     "python -m spacy ssvm init-config config.cfg --data train.spacy --dev dev.spacy --resources lists": "as above",
     "python3 -m venv .venv": "CI installs into a fresh environment",
     ".venv/bin/pip install .": "CI installs into a fresh environment",
@@ -286,6 +286,14 @@ def test_links_lead_somewhere(page):
 def test_the_navigation_has_every_page():
     named = re.findall(r"\S+\.md", (ROOT / "mkdocs.yml").read_text("utf8"))
     assert sorted(named) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_every_page_is_two_clicks_from_the_readme():
+    pages = [ROOT / "README.md"]
+    for _ in range(2):
+        targets = ((page, link.partition("#")[0]) for page in pages for link in links(page) if "://" not in link)
+        pages += {(page.parent / path).resolve() for page, path in targets if path.endswith(".md")}
+    assert {id_of(page) for page in PAGES if page not in pages} == set()
 
 
 @page_of_docs

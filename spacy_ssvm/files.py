@@ -1,4 +1,4 @@
-"""How files are read, by lines and records, and written: they are there as a whole or not at all.
+"""Files: reading them by lines and records, and writing them as a whole or not at all.
 
 A line ends at a line feed, or a carriage return and a line feed, and nowhere else. A byte order mark at its beginning
 is no text: the first line of a file may have one, and so may others where files were joined. A file whose name ends in
@@ -24,7 +24,7 @@ _NO_RECORDS = (".conllu", ".spacy")
 
 
 def format_of(path: Path) -> str:
-    """The end of a file's name that tells its format, such as .jsonl; .gz does not count."""
+    """The end of a file's name that tells its format, such as .jsonl, without .gz."""
     return Path(path.name.removesuffix(".gz")).suffix
 
 
@@ -63,13 +63,13 @@ def text_of(line: bytes) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text, as those of a file."""
+    """The lines of a text, divided as in a file."""
     lines = text.replace("\r\n", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
 def read_records(path: Path, parse: Callable[[str], Record]) -> Iterator[tuple[int, Record]]:
-    """The number of each line of a file that is not empty, from 1, and what `parse` makes of it.
+    """The number of each non-empty line of a file, from 1, and the result of `parse` for it.
 
     Lines at which it raises a ValueError, or that are not in UTF-8, are left out, with a warning at the end.
 
@@ -96,15 +96,15 @@ def read_records(path: Path, parse: Callable[[str], Record]) -> Iterator[tuple[i
 
 
 def report_left_out(path: Path, left_out: Sequence[str], is_empty: bool, what: str = "lines") -> None:
-    """Warn of what a file has and cannot be read.
+    """Warn of unreadable parts of a file.
 
     Args:
-        left_out: the place of each, and the error.
+        left_out: place and error of each.
         is_empty: whether there is nothing else.
         what: its name, in the plural.
 
     Raises:
-        ValueError: there is something, but nothing of it can be read.
+        ValueError: the file is not empty, but nothing of it can be read.
     """
     if left_out and is_empty:
         raise ValueError(f"none of the {what} of {path} can be read: {listed(left_out)}")

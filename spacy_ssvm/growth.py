@@ -1,4 +1,4 @@
-"""Arrays that grow at their end, and equal arrays that are kept once.
+"""Arrays that grow at their end, and equal arrays that are stored once.
 
 Memory is reserved ahead: many additions copy each item a few times, not each time.
 """
@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary, finalize
 import numpy as np
 
 RESERVE = 4
-"""Arrays that grow get room for this part of their length in addition: memory is in use only once it is written to."""
+"""Growing arrays get 1/RESERVE of their length as extra room: memory is in use only once it is written to."""
 
 _LENGTHS: dict[int, int] = {}
 """By the identity of memory with room: the length of the longest array in it."""
@@ -19,7 +19,7 @@ _SHARED: WeakValueDictionary[bytes, np.ndarray] = WeakValueDictionary()
 
 
 def shared(array: np.ndarray) -> np.ndarray:
-    """The array [n], or an equal one that is in use already; whoever shares it appends to it, and changes no item.
+    """The array [n], or an equal one that is in use already. Its users may append to it, but change no item.
 
     Components with the same templates that learn from the same Docs have the same features.
     """
@@ -42,7 +42,7 @@ def extended(array: np.ndarray, length: int, used: int | None = None) -> np.ndar
     """The array with zeros at its end, [length, …]; as for `appended`, both may share memory.
 
     Args:
-        used: how many of the first items may be others than zeros; all by default.
+        used: the number of first items that may differ from zero; all by default.
     """
     n = len(array)
     if length == n:
@@ -72,7 +72,7 @@ def _reserved(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def _is_longest(array: np.ndarray) -> bool:
-    """Whether this is all that is in use of the memory in which it is."""
+    """Whether this array is all of its memory that is in use."""
     memory = array.base
     return (
         isinstance(memory, np.ndarray)

@@ -1,4 +1,4 @@
-"""The memory of this process: its peak, and what was freed but not returned."""
+"""The memory of this process: its peak, and freed memory that was not returned."""
 
 import ctypes
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def peak() -> int | None:
-    """The largest resident memory of this process so far, in bytes; None where the system does not say."""
+    """The peak of this process's resident memory, in bytes; None if the system does not report it."""
     try:
         if sys.platform == "linux":
             # Unlike getrusage, this does not include what the parent held when it started this process.
@@ -25,7 +25,7 @@ def peak() -> int | None:
 
 
 def is_limited() -> bool:
-    """Whether this process may have so much private memory only (`ulimit -d`)."""
+    """Whether this process's private memory is limited (`ulimit -d`)."""
     if sys.platform == "win32":
         return False
     import resource
@@ -51,13 +51,13 @@ _MMAP_THRESHOLD = -3
 """glibc's number of the size, in bytes, from which an allocation is a mapping of its own."""
 
 LARGE_ALLOCATION = 1 << 18
-"""Bytes of an array that is returned to the system as soon as it is freed."""
+"""The min size, in bytes, of an array that is returned to the system as soon as it is freed."""
 
 
 def return_large() -> None:
     """From now on, return large arrays to the system when they are freed, where the allocator is glibc's.
 
-    By default, it soon keeps arrays of up to 32 MB, and Docs that outlive them scatter what it keeps.
+    By default, it soon keeps arrays of up to 32 MB, and Docs that outlive them fragment that memory.
     """
     if sys.platform == "linux":
         try:
@@ -67,7 +67,7 @@ def return_large() -> None:
 
 
 def release() -> None:
-    """Return freed memory to the system, where the allocator is glibc's, which keeps that of small objects.
+    """Return freed memory to the system, where the allocator is glibc's, which keeps memory of small objects.
 
     After Docs were copied for an update, that is as much as the Docs take.
     """

@@ -14,7 +14,7 @@ MIN_SHARE = 500
 """Tokens that are worth the fixed costs of a part."""
 
 PARTS_OF_A_THREAD = 3
-"""While some parts of a batch are worked on, the calling thread reads the next ones and uses the results of others.
+"""While threads work on some parts of a batch, the calling thread reads the next ones and uses earlier results.
 
 Fewer parts leave threads waiting at the end. Each further one costs as much as tagging some 200 tokens, and its thread
 has to wait twice for Python's global lock.

@@ -1,10 +1,11 @@
-"""The words of a Doc: a Doc without its whitespace tokens, which are transparent to all that learns and predicts.
+"""The words of a Doc: a Doc without its whitespace tokens, which learning and prediction do not see.
 
 spaCy's tokenizer makes tokens of line breaks and of repeated spaces. Components see the Doc of the words alone, and
-what they say of a word holds for the token that it is.
+their annotation of a word is the annotation of its token.
 """
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
@@ -26,22 +27,24 @@ from spacy.training import Example
 
 BREAKS = ("none", "spaces", "line break", "blank line")
 """Whitespace tokens before a word: none, some without a line break, with one line break, with more."""
+_COPYING = Lock()
+"""No other thread finds a Doc without its user data and gives that back."""
 _ORIGIN = "spacy_ssvm.words"
 """The key in the `user_data` of a Doc of words."""
 _COPIED = (NORM, TAG, POS, MORPH, LEMMA, ENT_IOB, ENT_TYPE)
 _INSIDE, _BEGIN = 1, 3
 """Values of spaCy's ENT_IOB."""
 _EXTENSION = "._."
-"""The first part of spaCy's keys of extension attributes in `user_data`, which go on with a name and characters."""
+"""The first part of spaCy's keys of extension attributes in `user_data`; a name and characters follow."""
 
 
 class WhitespaceTokens(Exception):
-    """Docs have whitespace tokens where Docs of words are read: a Doc is seldom one, and looking costs time."""
+    """Docs of words were expected, but these have whitespace tokens. Few have any, and checking ahead costs time."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The Doc that words come from. tokens: int64 [W], the token that each word is."""
+    """The Doc that words come from. tokens: int64 [W], the token of each word."""
 
     doc: Doc
     tokens: np.ndarray
@@ -54,9 +57,9 @@ class Origin:
 def words_of(doc: Doc) -> Doc:
     """The Doc of a Doc's words, with their annotation; the Doc itself if it has no whitespace tokens.
 
-    A head that is whitespace is replaced by the head of that one. A sentence that starts on whitespace starts at the
-    next word, and an entity begins and ends at its first and last word. Whitespace follows a word that a whitespace
-    token follows. The words below a whitespace root have no head, unless there is only one, which then is the root.
+    A head that is whitespace is replaced by its own head. A sentence that starts on whitespace starts at the next word,
+    and an entity begins and ends at its first and last word. A word before a whitespace token has a space after it. The
+    words below a whitespace root have no head, unless there is only one, which then is the root.
     """
     texts = [token.text for token in doc]
     if not any(map(str.isspace, texts)):
@@ -76,6 +79,18 @@ def words_of(doc: Doc) -> Doc:
     return words
 
 
+def copy_of(doc: Doc) -> Doc:
+    """A copy of a Doc with a shallow copy of its user data, which may hold what no copy can be made of."""
+    with _COPYING:
+        data, doc.user_data = doc.user_data, {}
+        try:
+            copy = doc.copy()
+        finally:
+            doc.user_data = data
+    copy.user_data = dict(data)
+    return copy
+
+
 def example_of_words(example: Example) -> Example:
     """The example of the words of both Docs; the example itself if they have no whitespace tokens."""
     predicted, reference = words_of(example.predicted), words_of(example.reference)
@@ -90,19 +105,19 @@ def origin_of(words: Doc) -> Doc:
 
 
 def tokens_of(words: Doc) -> np.ndarray | None:
-    """The token that each word of a Doc of words is in the Doc that they come from, int64 [W]; None if that is it."""
+    """The token of each word of a Doc of words in its original Doc, int64 [W]; None if that is the same Doc."""
     origin: Origin | None = words.user_data.get(_ORIGIN)
     return None if origin is None else origin.tokens
 
 
 def token_of(words: Doc, word: int) -> int:
-    """The token that a word of a Doc of words is in the Doc that it comes from."""
+    """The token of a word of a Doc of words, in the Doc that it comes from."""
     tokens = tokens_of(words)
     return word if tokens is None else int(tokens[word])
 
 
 def in_tokens(words: Doc, start: int, end: int, head: int | None) -> tuple[int, int, int | None]:
-    """The tokens start … end − 1 that these words are in the Doc that they come from, and the head, if there is one."""
+    """The tokens start … end − 1 of these words in the Doc that they come from, and the head, if there is one."""
     return token_of(words, start), token_of(words, end - 1) + 1, None if head is None else token_of(words, head)
 
 
@@ -128,7 +143,7 @@ def _copy_annotation(
         values: uint64 [T, A], of the attributes _COPIED, HEAD, DEP and SENT_START.
         is_space: bool [T].
         tokens: int64 [W].
-        next_word: int64 [T], the word that each token is, or that comes after it.
+        next_word: int64 [T], each token's word, or the next one.
     """
     iob, (offsets, dep, start) = values[:, _COPIED.index(ENT_IOB)], values.T[-3:]
     starts = start[tokens]
@@ -176,7 +191,7 @@ def _copy_spans(doc: Doc, words: Doc, next_word: np.ndarray) -> None:
 
 
 def _user_data(doc: Doc, words: Doc, tokens: np.ndarray) -> dict[Any, Any]:
-    """The user's data, with extension attributes of words where the words are."""
+    """The user's data, with extension attributes moved to the places of words."""
     if not doc.user_data:
         return {}
     places = {doc[token].idx: words[word].idx for word, token in enumerate(tokens.tolist())}

@@ -49,7 +49,7 @@ from spacy_ssvm.features.attributes import (
 )
 from spacy_ssvm.features.templates import parse_template
 from spacy_ssvm.models.chain import weights as chain_weights
-from spacy_ssvm.models.store import DIGEST, FORMAT, SHAPE
+from spacy_ssvm.models.store import DIGEST, SHAPE
 from spacy_ssvm.models.tree import weights as tree_weights
 from spacy_ssvm.registry import ssvm_solvers
 
@@ -534,7 +534,7 @@ def test_the_options_of_the_commands():
 
 def test_the_arrays_of_a_model_file():
     described = [(page, table) for page, table in TABLES if table.header == ["array", "type", "holds"]]
-    assert all(f"format {FORMAT}" in page.read_text("utf8") for page, _ in described)
+    assert all(f"format {chain_weights.FORMAT}" in page.read_text("utf8") for page, _ in described)
     arrays = {table.heading: {row[0].strip("`"): row[1] for row in table.rows} for _, table in described}
     common = {SHAPE: "int64", DIGEST: "uint64"}
     names = {"Chains": chain_weights.TYPES, "Trees": tree_weights.TYPES}

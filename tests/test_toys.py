@@ -8,6 +8,7 @@ import spacy
 from spacy.training import Example
 
 from spacy_ssvm.corpus.checks.corpora import CorpusData
+from spacy_ssvm.models.chain.space import ChainGold
 from spacy_ssvm.pipeline.component import SsvmPipe
 from spacy_ssvm.pipeline.corpus_checks import check_annotation
 
@@ -35,6 +36,18 @@ def trained(factory, examples_of):
     nlp.initialize(lambda: examples)
     train(nlp, examples, 40)
     return nlp, pipe, examples
+
+
+def test_gold_of_another_length_than_its_doc_is_refused(monkeypatch):
+    def gold(codec, example):
+        return ChainGold([toys.FIRST, toys.INSIDE])
+
+    monkeypatch.setattr(toys.FirstTokenCodec, "gold", gold)
+    nlp = spacy.blank(LANG)
+    nlp.add_pipe("toy_first_token")
+    two, three = doc(nlp, "one two"), doc(nlp, "one two three")
+    with pytest.warns(UserWarning, match=r"1 of 2 examples .* annotation of 2 tokens for a Doc of 3"):
+        nlp.initialize(lambda: [Example(one, one) for one in (two, three)])
 
 
 def test_a_component_that_marks_the_first_token_of_each_sentence():

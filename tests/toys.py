@@ -29,7 +29,8 @@ class FirstTokenCodec(ChainCodec):
     """Marks the first token of every sentence, in `doc.user_data["first"]`."""
 
     def gold(self, example):
-        return ChainGold([FIRST if token.is_sent_start else INSIDE for token in example.reference])
+        names = {True: FIRST, False: INSIDE, None: None}
+        return ChainGold([names[is_start] for is_start in example.get_aligned("SENT_START")])
 
     def write(self, docs, predictions, given):
         for doc, labels in zip(docs, predictions):

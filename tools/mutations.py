@@ -54,6 +54,11 @@ EQUIVALENT = {
         "if magnitudes.sum() <= radius * (1 + 1e-12):",
         "magnitudes.sum() <= radius * (1 + 1e-12) → (magnitudes.sum() < radius * (1 + 1e-12))",
     ): "at equality the projection moves w by rounding",
+    (
+        "solvers/problem.py",
+        "return self.min_cost if self.min_cost < np.inf else 1.0",
+        "1.0 → (1.0 + 1)",
+    ): "where no mistake costs anything, no loss is above 0",
     ("features/index.py", "key = max(key, np.uint64(1))", "1 → (1 + 1)"): "a key of 1 is as rare as one of 0",
     (
         "pipeline/parser.py",

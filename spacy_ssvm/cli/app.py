@@ -10,6 +10,8 @@ from spacy.cli._util import app
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from .. import registry  # noqa: F401  creates the registries that spaCy's commands look into
+
 COMMANDS = (
     "apply",
     "calibrate",
@@ -28,7 +30,7 @@ COMMANDS = (
     "tune",
     "warmup",
 )
-"""Each is the function `NAME_command` of the module of this package with its name."""
+"""Names of commands; each is the function `NAME_command` of the module of the same name in this package."""
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 """click's settings for a command that takes overrides of a config, such as --paths.train, from its `context`."""
 

@@ -1,4 +1,4 @@
-"""`spacy ssvm apply`: annotate many files, by several processes; what is interrupted goes on."""
+"""`spacy ssvm apply`: annotate many files, by several processes; an interrupted run resumes."""
 
 import platform
 import time

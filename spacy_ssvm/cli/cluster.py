@@ -37,10 +37,10 @@ def cluster_command(
         int, typer.Option("--n-threads", "-n", min=1, help="Threads; the classes do not depend on it")
     ] = 1,
 ) -> None:
-    """Learn classes of words from raw text: words are in one class if they stand beside the same words.
+    """Learn classes of words from raw text: words with the same neighbours are in one class.
 
-    The names of classes are bit strings, whose prefixes are coarser classes. An interrupted command goes on where it
-    was, from a file beside the output, when it is given again.
+    The names of classes are bit strings, whose prefixes are coarser classes. An interrupted command resumes, from a
+    file next to the output, when it is given again.
     """
     try:
         settings = ClusteringSettings(cast(Method, method), classes)

@@ -10,7 +10,7 @@ from ..corpus.conllu import ConlluFile, conllu, load, udeval
 from .dev_corpus import dev_reader, is_read_as_text, show_input
 
 COLUMNS = {"LEMMA": 2, "UPOS": 3, "XPOS": 4, "FEATS": 5, "DEPREL": 7}
-"""Columns of CoNLL-U with annotation, by name; a relation stands for its head, too."""
+"""Columns of CoNLL-U with annotation, by name; a relation includes its head."""
 
 METRICS: dict[str, frozenset[str]] = {
     "Tokens": frozenset(),
@@ -38,10 +38,10 @@ class Annotated(NamedTuple):
 
 
 def annotate(nlp: Language, path: Path, columns: Sequence[str] | None, gold_preproc: bool | None) -> Annotated:
-    """Annotate a corpus, and print what the pipeline gets of it: what `dev_reader` reads.
+    """Annotate a corpus, as `dev_reader` reads it, and print what the pipeline gets.
 
-    But of a .conllu file, a pipeline that was trained on text gets gold words and sentences; with gold_preproc = False,
-    any pipeline gets the raw text of each paragraph. columns: the gold columns that it gets, too.
+    From a .conllu file, however, a pipeline that was trained on text gets gold words and sentences; with gold_preproc =
+    False, any pipeline gets the raw text of each paragraph. columns: gold columns that it gets, too.
 
     Raises:
         ImportError: udtools is not installed.

@@ -1,4 +1,4 @@
-"""The corpora that a config names: those of the user, or files that are made of them."""
+"""The corpora that a config names: the user's files, or files made from them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,8 +23,8 @@ class Corpora(NamedTuple):
 
     Attributes:
         source: the training file or folder that the user has named.
-        train, dev: what the config is to name; dev is None if there is none.
-        made: what has been done to get them, a line each.
+        train, dev: the paths for the config; dev is None if there is none.
+        made: the steps that made them, a line each.
     """
 
     source: Path
@@ -37,11 +37,11 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
     """The training and the development corpus for a config.
 
     Files with columns are converted to .spacy, and if there is no development corpus, a tenth of the training corpus is
-    kept back, both into files beside the config whose names begin with its name.
+    kept back, both in files next to the config whose names begin with its name.
 
     Args:
-        data: a training file or a folder, as `find_files` has it.
-        dev: the development file or folder, None for that beside the training file.
+        data: a training file or a folder, as for `find_files`.
+        dev: the development file or folder, None for the one next to the training file.
         config: None where no files may be made; dev then stays None if there is none.
         force: overwrite files of these names.
 

@@ -1,4 +1,4 @@
-"""Choices for a corpus: language, components, what they read of each other and beside the text, and their settings."""
+"""Choices for a corpus: language, components, what they read besides text, also of each other, and settings."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from .languages import ANY_LANGUAGE, spacy_language
 from .settings import READ_TAGS, TAGGERS
 
 ANNOTATED = 0.5
-"""The share of words that have an annotation, from which it is learnt; that of FEATS is smaller in many languages."""
+"""The share of words that have an annotation, from which it is learnt; FEATS have a smaller share in many languages."""
 
 CROSSING = 0.2
 """The share of sentences with crossing arcs from which the parser is non-projective.
@@ -22,10 +22,10 @@ On development sets of UD 2.5, LAS of the projective and the non-projective pars
 """
 
 SEVERAL_ROOTS = 0.05
-"""The share of sentences with several roots from which the parser may choose several; a few are taken for errors."""
+"""The min share of sentences with several roots for the parser to allow several; a smaller one is taken for errors."""
 
 DECIDED = 0.95
-"""The share of words whose FEATS follow from their tags from which the parser does not read FEATS.
+"""The min share of words whose FEATS follow from their tags for the parser not to read FEATS.
 
 Afrikaans-AfriBooms 2.5, where all follow: LAS on the development set 81.5 with them, 81.8 without.
 """
@@ -52,7 +52,7 @@ OUTSIDE_COST = 0.3
 """The factor of losses at words outside of rare entities."""
 
 DOCUMENT_WORDS = 100
-"""The mean number of words from which Docs without sentence boundaries are taken for documents."""
+"""The min mean number of words for Docs without sentence boundaries to count as documents."""
 
 RESOURCES = "${paths.resources}"
 """The folder of word lists, as configs name it."""
@@ -72,11 +72,11 @@ class Choices:
 
     Attributes:
         lang: a language of spaCy.
-        components: names, as `settings.COMPONENTS` has them.
+        components: names in `settings.COMPONENTS`.
         read: the columns that lemmatizer and parser read, and that are jackknifed.
         lemmas: whether the parser reads lemmas, too.
         affixes: templates that the taggers read, too.
-        tag_of: UPOS → XPOS, if it decides it and there is no tagger.
+        tag_of: UPOS → XPOS, if UPOS determines it and there is no tagger.
         model: settings of the parser's model, other than the default.
         multi_root: a setting of the parser.
         document: whether the recogniser of entities reads the document around a word.
@@ -125,7 +125,7 @@ def choose(
     """The choices for a corpus.
 
     Args:
-        lang: the code of its language, None for that of the lists, or of the file.
+        lang: the code of its language; None: as in the lists, or in the file name.
         of_file: the code in the name of the training file, None if there is none.
         named: the components to choose among, all if none is named.
         lists: word lists for the components to read.
@@ -243,7 +243,7 @@ def _choose_components(choices: Choices, corpus: CorpusDescription, named: Colle
 
 
 def _keep_named(choices: Choices, named: Collection[str]) -> None:
-    """Leave out the components that are not named, but for taggers whose tags others read."""
+    """Leave out unnamed components, except taggers whose tags others read."""
     if missing := sorted(set(named) - set(choices.components)):
         reasons = "; ".join(f"{name}: {choices.reasons[f'components.{name}']}" for name in missing)
         raise ValueError(f"--pipeline names what the corpus does not annotate: {reasons}")
@@ -306,7 +306,7 @@ def _choose_lists(choices: Choices, lists: WordLists | None) -> None:
 
 
 def _can_be_table(tags: Collection[str]) -> bool:
-    """Whether UPOS decides XPOS, of which these are the tags for one UPOS, in a table of the config."""
+    """Whether a table in the config can map UPOS to XPOS; tags: the XPOS tags of one UPOS tag."""
     # Reading and writing a config doubles each dollar sign.
     return len(tags) == 1 and "$" not in next(iter(tags))
 

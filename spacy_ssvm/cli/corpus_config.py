@@ -1,4 +1,4 @@
-"""The config of a corpus: what has been chosen for it, with the reasons as comments."""
+"""The config of a corpus: the choices for it, with the reasons as comments."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -20,11 +20,11 @@ def corpus_config(
     named: Collection[str] = (),
     lists: WordLists | None = None,
 ) -> tuple[Config, Choices, CorpusDescription]:
-    """A complete config for a corpus, the choices in it, and what they are made by.
+    """A complete config for a corpus, the choices in it, and their reasons.
 
     Args:
         lang, named, lists: as for `choose`.
-        solver: its registered name, or the part of it that tells solvers apart.
+        solver: its registered name, or the distinctive part of it.
 
     Raises:
         ImportError, ValueError: as `describe`, `choose` and `make_config`.
@@ -87,7 +87,7 @@ def class_templates(clusters: Iterable[str], classes: Iterable[str]) -> list[str
 
 
 def commented(config: Config, corpora: Corpora, choices: Choices, corpus: CorpusDescription) -> tuple[list[str], str]:
-    """The facts and reasons behind a config, and its text with these as comments."""
+    """The facts and reasons for a config, and its text with these as comments."""
     reasons = [f"{name}: {reason}" for name, reason in choices.reasons.items()]
     said = [*corpora.made, *described(corpus), "", *reasons]
     comments = ["Written by spacy ssvm init-config --data, for these reasons.", "", *said]
@@ -96,7 +96,7 @@ def commented(config: Config, corpora: Corpora, choices: Choices, corpus: Corpus
 
 
 def _add_tags(config: Config, tag_of: Mapping[str, str]) -> None:
-    """Add spaCy's component that sets `tag` by `pos`, behind the pos_tagger."""
+    """Add spaCy's component that sets `tag` by `pos`, after the pos_tagger."""
     pipeline = config["nlp"]["pipeline"]
     pipeline.insert(1 + pipeline.index("pos_tagger"), "attribute_ruler")
     config["components"]["attribute_ruler"] = {

@@ -25,9 +25,9 @@ def dev_reader(
 ) -> Reader:
     """The reader that training.dev_corpus names, with all of its settings, of the corpus at `path`; both are printed.
 
-    A limit holds for the corpus of the config: of another one, such as a test set, all is read. If the config names no
-    reader that takes a path, it is "spacy-ssvm.Corpus.v1". That one also takes the place of "spacy.Corpus.v1", whose
-    settings it has.
+    A limit holds for the corpus of the config only; another one, such as a test set, is read as a whole. If the config
+    names no reader that takes a path, it is "spacy-ssvm.Corpus.v1". It also replaces "spacy.Corpus.v1", whose settings
+    it has.
 
     Args:
         columns, gold_preproc: override these settings, and others that contradict them.
@@ -75,7 +75,7 @@ def is_read_as_text(nlp: Language) -> bool:
 
 
 def show_input(gold_tokens: bool, columns: Sequence[str]) -> None:
-    """Print what the components get beside the text."""
+    """Print what the components get besides the text."""
     names = ", ".join(columns) or "none"
     msg.info(f"Gold tokens: {'yes' if gold_tokens else 'no'}; gold columns given to the components: {names}")
 
@@ -118,7 +118,7 @@ def _overrides(given: Mapping[str, Any], columns: Sequence[str] | None, gold_pre
 
 
 def _only_spacys(settings: Mapping[str, Any], path: Path) -> bool:
-    """Whether the examples of spaCy's reader are others than ours, which marks a sentence of its own as one."""
+    """Whether spaCy's reader yields other examples than ours, which marks a Doc of one sentence as one."""
     has_conllu = any(file.name.endswith(conllu_reader.SUFFIX) for file in corpus_files(path))
     return bool(settings.get("gold_preproc")) and "columns" not in settings and not has_conllu
 
@@ -128,7 +128,7 @@ def _is_same(own: Any, path: Path) -> bool:
 
 
 def _differ(value: Any, other: Any) -> bool:
-    """Whether two values of a setting differ; null, false, 0 and an empty list say the same."""
+    """Whether two values of a setting differ; null, false, 0 and an empty list are equal."""
     return value != other and bool(value or other)
 
 

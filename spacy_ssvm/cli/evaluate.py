@@ -1,4 +1,4 @@
-"""`spacy ssvm evaluate`: spaCy's evaluation, or that of CoNLL 2018, of a corpus that is read as in training."""
+"""`spacy ssvm evaluate`: spaCy's evaluation, or CoNLL 2018's, of a corpus that is read as in training."""
 
 import re
 from collections.abc import Mapping

@@ -30,7 +30,7 @@ COMMANDS = "commands.sh"
 """The file with the commands that are done."""
 TUNING_EPOCHS = 5
 TRAINING_SHARE = 0.6
-"""The share of the time that training may take if trials are to fit in, too."""
+"""The max share of the time for training, if there are to be trials."""
 TRIED = {
     "ner": ("label_costs.O=1,0.5,0.3", "model.features.document=true,false", "C=0.03,0.1,0.3"),
     "chunker": ("C=0.03,0.1,0.3",),
@@ -39,7 +39,7 @@ TRIED = {
 
 
 class Plan(NamedTuple):
-    """The max number of trials of tune, and of epochs of training; None for those of the config."""
+    """The max number of trials of tune, and of epochs of training; None: as in the config."""
 
     trials: int
     epochs: int | None
@@ -52,7 +52,7 @@ class CommandRun:
     Attributes:
         folder: of the results.
         own: the command of the run itself.
-        plan: what has been planned for its time.
+        plan: the plan for its time.
         done: the commands that are done.
         n_given: how many commands have been given in this process.
     """
@@ -191,7 +191,7 @@ def _trials(config: Config, max_values: int) -> Iterator[tuple[str, str]]:
 
 
 def _plan(config: Config, seconds: float | None) -> Plan:
-    """The plan for a config. seconds: those that are left, None for no limit."""
+    """The plan for a config. seconds: the time left, None for no limit."""
     corpus = describe(Path(config["paths"]["dev"]), None)
     by_sentence = config["corpora"]["dev"].get("gold_preproc")
     n_dev, kind = (corpus.n_sentences, "sentence") if by_sentence else (corpus.n_docs, "document")
@@ -216,7 +216,7 @@ def _plan(config: Config, seconds: float | None) -> Plan:
 
 
 def _pilot(config: Config) -> tuple[float, float]:
-    """The seconds that reading the corpora and initialising take, and those of an epoch and its evaluation."""
+    """The seconds for reading the corpora and initialising, and for an epoch and its evaluation."""
     started = time.monotonic()
     nlp = init_nlp(config)
     training: Any = registry.resolve(nlp.config.interpolate()["training"], schema=ConfigSchemaTraining)

@@ -67,7 +67,7 @@ def _value(text: str) -> Any:
 
 
 def with_settings(config: Config, component: str, values: Values) -> Config:
-    """The config with these settings of a component; "off" leaves out what has this name, and "on" leaves it."""
+    """The config with these settings of a component; "off" removes the entry of this name, "on" leaves it."""
     changed = config.copy()
     if not values:
         return changed

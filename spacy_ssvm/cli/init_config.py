@@ -54,10 +54,10 @@ def init_config_command(
     """Write a config for `spacy train`, as `spacy init config` does, with the settings that suit our components.
 
     The components are put into the order in which they need each other. A parser gets two taggers, as its features read
-    `tag` and `pos`, and so does a lemmatizer. A morphologizer beside the second one leaves `pos` to it.
+    `tag` and `pos`, and so does a lemmatizer. A morphologizer next to the second one leaves `pos` to it.
 
-    With --data, the components and their settings are those that suit the annotation of a corpus, and comments at the
-    head of the config give the reasons.
+    With --data, the components and their settings suit the annotation of a corpus, and comments at the head of the
+    config give the reasons.
     """
     is_stdout = str(output) == "-"
     if data is None and (given := _given(dev=dev, resources=resources, merge_subtokens=merge_subtokens)):

@@ -18,7 +18,7 @@ def new_figure(width: float, height: float, layout: str = "constrained") -> Any:
 
 
 def save_figure(figure: Any, target: Path | TextIO, salt: str) -> None:
-    """Save a figure in the format that the suffix of the file's name stands for, or to a stream as SVG.
+    """Save a figure in the format of the file name's suffix, or to a stream as SVG.
 
     The same figure and salt give the same bytes of SVG: names in it are made from the salt.
 
@@ -47,7 +47,7 @@ class Diagram(NamedTuple):
 
 
 def save(diagrams: Sequence[Diagram], path: Path) -> None:
-    """Save diagrams side by side, in the format that the suffix of the file's name stands for.
+    """Save diagrams side by side, in the format of the file name's suffix.
 
     Raises:
         ImportError: matplotlib is not installed.

@@ -52,7 +52,7 @@ def _morph(token: Token) -> int:
 
 
 def _tokens(value_of: Callable[[Token], int]) -> Callable[[Example], Counts]:
-    """value_of: spaCy's number of what is scored, 0 where it is unknown."""
+    """value_of: spaCy's number of the scored annotation, 0 where unknown."""
 
     def counts(example: Example) -> Counts:
         to_gold = example.alignment.x2y

@@ -1,6 +1,6 @@
-"""Configs of the components that are named: how to read, batch and stop, and parameters of all solvers.
+"""Configs of named components: how to read, batch and stop, and parameters of all solvers.
 
-A component's settings are those of its factory. This module adds what a factory does not know, and the parameters of
+A component has the settings of its factory. This module adds what a factory does not know, and the parameters of
 solvers other than the factory's own.
 """
 
@@ -39,7 +39,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         },
     },
 }
-"""Name of a component → its factory, and settings other than the factory's; each may need those before it."""
+"""Name of a component → its factory, and settings other than the factory's; each may need earlier ones."""
 TAGGERS = ("tagger", "pos_tagger")
 """The components whose annotation others read."""
 READ_TAGS = {"lemmatizer": ("tag", "pos"), "parser": ("tag", "pos")}
@@ -54,7 +54,7 @@ TUNED: dict[str, dict[str, dict[str, float]]] = {
     "spacy-ssvm.MIRA.v1": {"others": {"C": 0.01}, "parser": {"C": 0.1}, "senter": {"C": 0.03}},
     "spacy-ssvm.SGD.v1": {"parser": {"C": 0.03}, "senter": {"C": 0.03}},
 }
-"""Solver → component → parameters other than the solver's defaults. Those of DCD are in the factories."""
+"""Solver → component → parameters other than the solver's defaults; for DCD, the factories have them."""
 SECTIONS = ("augmenter", "classes", "clusters", "gazetteers", "label_costs", "patterns")
 """Settings of ours that a section can give. A config leaves them out while they are empty, so that one can be added."""
 BASE = """
@@ -133,7 +133,7 @@ def config_of(
     """A complete config for exactly these components, names of COMPONENTS in any order.
 
     Args:
-        read: the columns that each of READ_TAGS reads, which the training corpus jackknifes; none if it is not there.
+        read: the columns that each of READ_TAGS reads, which the training corpus jackknifes; none if it is missing.
 
     Raises:
         ValueError, ImportError: as `make_config`.

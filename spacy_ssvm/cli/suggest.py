@@ -114,7 +114,7 @@ def texts_of(nlp: Language, path: Path) -> Iterator[Text]:
 
 
 def _without_annotation(doc: Doc) -> Doc:
-    """A Doc of the same tokens, and sentences where they are known, without what would constrain predictions."""
+    """A Doc of the same tokens, and sentences if known, without annotation that would constrain predictions."""
     tokens = doc.to_array([ORTH, SPACY])
     bare = Doc(doc.vocab, words=tokens[:, 0].tolist(), spaces=tokens[:, 1].tolist())
     if doc.has_annotation("SENT_START"):

@@ -110,7 +110,7 @@ def tune_command(
 
 
 SMALLER = 0.1
-"""The share of weights that an equally good model has to save to be named."""
+"""The min share of weights that an equally good model has to save to be named."""
 
 
 class TuningPlan(NamedTuple):
@@ -121,9 +121,9 @@ class TuningPlan(NamedTuple):
         name, solver: of the component, and its block with all defaults.
         points: the values to try, of parameters of the solver and of settings.
         settings: the names among them that are settings of the component, such as "model.order".
-        epochs: the most with the same values.
-        weights: of the scores that make the development score: those of the component, if the config weighs one.
-        by_others: whether the scores are those of other components, which read the annotation of this one.
+        epochs: the max number with the same values.
+        weights: of the scores that make the development score: the component's, if the config weighs one.
+        by_others: whether they score other components, which read the annotation of this one.
     """
 
     config: Config
@@ -215,7 +215,7 @@ GridPoint = tuple[int, Values]
 
 
 def _tuner(plan: TuningPlan) -> Callable[[GridPoint], tuple[int, Trial]]:
-    """A function that tries values from scratch, and returns their number, too."""
+    """A function that tries a numbered point from scratch, and returns its number and the trial."""
     attempt = _attempts(plan, anew=True)
     return lambda point: (point[0], attempt(point[1], lambda *_: None))
 
@@ -256,7 +256,7 @@ def _attempts(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, 
 
 
 def _begun(plan: TuningPlan, anew: bool) -> Callable[[Values, Callable[[int, float], None]], Trial]:
-    """Read the corpora, train the components that are not tuned, and return what tries values, with a report.
+    """Read the corpora, train the components that are not tuned; returns a function (values, report) → trial.
 
     Args:
         anew: whether values are tried from scratch, and not from the result of the previous ones.
@@ -292,8 +292,8 @@ def _rows(points: Sequence[Values], epochs: str) -> Callable[[Values, int, float
 
 
 def _unread(nlp: Language, name: str) -> list[str]:
-    """The components of this package whose annotation the named one does not read, so that they need not learn: those
-    after it, and, if its features read words only, those before it but for boundaries of sentences."""
+    """The components of this package whose annotation the named one does not read, so that they need not learn: all
+    after it and, if its features read words only, the ones before it, except senters."""
     place = nlp.pipe_names.index(name)
     pipe: Any = nlp.get_pipe(name)
     reads = pipe.trained.structured.reader.annotation
@@ -304,7 +304,7 @@ def _unread(nlp: Language, name: str) -> list[str]:
 
 
 def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
-    """Train the other components, as the annotation of those before the named one may be an input of its features.
+    """Train the other components: features of the named one may read what the ones before it annotate.
 
     Raises:
         ValueError: a trainable component is none of spacy-ssvm and is not frozen.

@@ -42,7 +42,7 @@ from ..structures.chain.scored import ChainScores, TransitionScores
 from .settings import registered_solver
 
 ALWAYS = {"kappa1": 0, "check_oracle": True}
-"""Settings, for all solvers that have them, that run kernels which the defaults run late or never."""
+"""Settings, for all solvers with them, that run kernels which the defaults run late or never."""
 ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
     "spacy-ssvm.MIRA.v1": [{"k": 2}],
     "spacy-ssvm.PredictionMIRA.v1": [{"k": 2}],
@@ -52,14 +52,14 @@ ALTERNATIVES: dict[str, Sequence[dict[str, Any]]] = {
 }
 """Settings with which a solver runs other kernels than with its defaults."""
 NEEDED = {"spacy-ssvm.LBFGS.v1": "scipy"}
-"""A package of an extra that a solver learns with: without it, there is nothing to compile for."""
+"""The package of an extra that a solver needs; without the package, its kernels are not compiled."""
 SCORED = ("scored_tags", "scored_lemmas", "scored_ents", "scored_starts", "scored_parses")
 WRONG = "wrong"
 """The key in doc.spans of incorrect entities."""
 LIMITS = [{"patterns": [[{"LOWER": "more"}]], "forbid": ["ROOT"]}]
 """Rules of the parser, which match in the last sentence only."""
 STRUCTURES = [("projective", 3), ("nonprojective", 2), ("projective", 2), ("nonprojective", 1)]
-"""The structures of trees besides that of order 1, which every solver can learn; the default first."""
+"""The structures of trees besides order 1, which every solver can learn; the default comes first."""
 MANY_LABELS = ["POS=X", *(f"Kind={number:02}|POS=X" for number in range(64))]
 """So many that some are left out before decoding."""
 WITH_PROBABILITIES = {"@ssvm_solvers": "spacy-ssvm.SGD.v1", "beta": 1.0}
@@ -214,7 +214,7 @@ def _run_late() -> None:
 
 
 def _run_rarities() -> None:
-    """Jackknifed tags of which there are many, and sums over scores far apart."""
+    """Many jackknifed tags, and sums over scores far apart."""
     many = np.arange(1, 2 * MANY + 1, dtype=np.uint64)
     Jackknife([Doc(spacy.blank("en").vocab, words=["one"] * MANY)] * 2, 2, 0).predict(many, "tags")
     same = TransitionScores(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))

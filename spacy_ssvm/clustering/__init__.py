@@ -1,6 +1,6 @@
-"""Classes of words that stand beside the same words, learnt from raw text.
+"""Classes of words with the same neighbours, learnt from raw text.
 
-Of this package: `brown_classes` and `exchange_classes`, for any sentences that are lists of words.
+This package has `brown_classes` and `exchange_classes`, for any sentences that are lists of words.
 """
 
 from collections.abc import Iterable

@@ -24,7 +24,7 @@ class Neighbours(NamedTuple):
     Attributes:
         starts: int64 [n + 1].
         words: int32 [E], ascending for each word.
-        counts: int32 [E], how often each stands there.
+        counts: int32 [E], how often each occurs there.
     """
 
     starts: Int64Array
@@ -42,7 +42,7 @@ class Bigrams:
     Attributes:
         words: the words, normalised, most frequent first.
         counts: int64 [V + 2].
-        right, left: of each of the V + 2 entries, what stands to its right and to its left.
+        right, left: the neighbours to the right and to the left of each of the V + 2 entries.
     """
 
     words: list[str]
@@ -52,7 +52,7 @@ class Bigrams:
 
     @property
     def n_pairs(self) -> int:
-        """The number of pairs of neighbours: that of the tokens and the sentences."""
+        """The number of pairs of neighbours: the tokens plus the sentences."""
         return int(self.counts.sum())
 
     def digest(self) -> str:
@@ -64,7 +64,7 @@ class Bigrams:
 
 
 class _Numbers(dict):
-    """The number of each word as written, that of its normalised form: from 1, in the order of first appearance."""
+    """Word as written → number of its normalised form, from 1, in the order of first appearance."""
 
     def __init__(self) -> None:
         self.forms: dict[str, int] = {}
@@ -104,8 +104,8 @@ class _Pairs:
 def count_bigrams(sentences: Iterable[Iterable[str]], min_count: int = 1) -> Bigrams:
     """Count the words of some sentences, normalised, and the pairs of neighbours.
 
-    Words that are nothing but whitespace are passed over. Words rarer than `min_count`, and those that no line of a
-    file could list because they have a tab or a line break in them, count as one word.
+    Words that are nothing but whitespace are passed over. Words rarer than `min_count`, and words with a tab or a line
+    break, which no line of a file could list, count as one word.
 
     Memory: some 100 bytes for each different pair, while pairs are merged, and 300 for each different word as written;
     the text is not kept.

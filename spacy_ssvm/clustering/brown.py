@@ -20,7 +20,7 @@ MIN_WINDOW = 256
 def window_size(n_words: int, n_classes: int) -> int:
     """The number of classes W between the entries of two words: half as many again as are wanted.
 
-    The others are merged at the end, when more is known of them.
+    The surplus is merged at the end, when counts are complete.
     """
     return min(n_words, max(n_classes + n_classes // 2, MIN_WINDOW))
 
@@ -34,7 +34,7 @@ def first_places(n_words: int, size: int) -> np.ndarray:
 def merge_in_window(
     bigrams: Bigrams, n_classes: int, places: np.ndarray, word: int
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Put the words from `word` on into the window; yields the next word and the places to go on from.
+    """Put the words from `word` on into the window; yields the next word and the places to resume from.
 
     Before the last word is yielded, classes are merged until C are left.
 

@@ -1,4 +1,4 @@
-"""A file from which an interrupted clustering goes on."""
+"""A file from which an interrupted clustering resumes."""
 
 import io
 import zipfile

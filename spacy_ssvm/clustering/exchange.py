@@ -1,8 +1,8 @@
 """The exchange algorithm: each word moves to the class where it raises the likelihood of a class bigram model the most.
 
 Kneser & Ney (1993), Martin, Liermann & Ney (1998). That likelihood is the mutual information of neighbouring classes,
-but for a constant. A prior of the words' spellings can stand beside it. The best classes of a batch of words are found
-for the same clustering, by as many threads as there are, and each word of the batch then moves if that is a gain still.
+but for a constant. A prior of the words' spellings can be added. The best classes of a batch of words are found for the
+same clustering, by all threads, and each word of the batch then moves if that still is a gain.
 """
 
 import math
@@ -20,9 +20,9 @@ from .mutual_information import UNIT, table_of_terms, term
 from .spelling import SMOOTHING, Spellings
 
 BATCH = 256
-"""Words whose best classes are found for the same clustering, whatever the number of threads."""
+"""Words whose best classes are found for the same clustering, with any number of threads."""
 SHARE = 32
-"""Words of a batch that a thread takes at a time: the first of them have far more neighbours."""
+"""The number of words of a batch that a thread takes at a time: the first words have far more neighbours."""
 MAX_SWEEPS = 12
 MIN_MOVES = 0.002
 """The share of the words that must move in a sweep for another one to follow."""
@@ -57,7 +57,7 @@ class Clustering(NamedTuple):
 
 
 class Sweeps(NamedTuple):
-    """How far the algorithm has got. sweep: its number, from 0. word: the next one. moved: how many words have moved in
+    """The progress of the algorithm. sweep: its number, from 0. word: the next one. moved: how many words have moved in
     this sweep. classes: int32 [V], C for words without a class yet. finished: no sweep is left."""
 
     sweep: int
@@ -70,7 +70,7 @@ class Sweeps(NamedTuple):
 def exchange(
     bigrams: Bigrams, n_classes: int, spellings: Spellings, start: Sweeps, n_threads: int = 1
 ) -> Iterator[Sweeps]:
-    """Move words between classes until hardly any moves; yields what to go on from after each batch.
+    """Move words between classes until hardly any moves; yields the state to resume from after each batch.
 
     Memory: 8 bytes for each pair of classes, and 4 for each class and node of the spellings.
     """
@@ -154,7 +154,7 @@ def _classes_of_neighbours(clustering, neighbours, word, column, touched):
 
 @kernel
 def _find_best(clustering, first, found):
-    """For the words from `first` on: the best class of each, its own one or the lowest of those that are as good."""
+    """For the words from `first` on: the best class of each; of equally good ones its own, or else the lowest."""
     size, terms = len(clustering.sizes), clustering.terms
     to_right, to_left = np.zeros(size, np.int64), np.zeros(size, np.int64)
     rights, lefts, scores = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int64)
@@ -191,7 +191,7 @@ def _rise(terms, n, k):
 
 @kernel
 def _add_side(terms, column, touched, numbers, own, opposite, scores):
-    """Add to each class's score what a word's neighbours on one side would raise it by; for its own class, garbage.
+    """Add the gain from a word's neighbours on one side to each class's score; for its own class, garbage.
 
     Args:
         column: how often each class is there, opposite: on the other side. numbers[d, c]: how often class d stands on
@@ -256,7 +256,7 @@ def _spelling_score(clustering, word, c):
 
 @kernel
 def _move_words(clustering, first, found):
-    """Move the words from `first` on to the classes that were found for them, if this is a gain; returns how many."""
+    """Move the words from `first` on to the classes found for them, where this is a gain; returns their number."""
     size, moved = len(clustering.sizes), 0
     to_right, to_left = np.zeros(size, np.int64), np.zeros(size, np.int64)
     rights, lefts = np.empty(size, np.int32), np.empty(size, np.int32)

@@ -7,11 +7,11 @@ from .merging import merge_pairs, new_window
 
 
 def bit_strings(bigrams: Bigrams, classes: np.ndarray) -> list[str]:
-    """The name of each class: its path from the root of the tree that merging makes, pair by pair, down to it.
+    """The name of each class: its path from the root of the tree that merging pair after pair makes.
 
     Args:
-        classes: int [V], the class of each word, 0, 1, …, none of them empty. Of the two parts of a node, 0 is the one
-            that occurs more often. A single class is named 0.
+        classes: int [V], the class of each word, 0, 1, …, none of them empty. The part of a node that occurs more often
+            is 0, the other one 1. A single class is named 0.
 
     Source: Brown et al. (1992), section 3.
     """

@@ -42,7 +42,7 @@ class ClusteringSettings:
 
 @dataclass(frozen=True)
 class State:
-    """How far learning has got. stage: what comes next. sweep, moved: as in `Sweeps`. word: the next one.
+    """The progress of learning. stage: the next one. sweep, moved: as in `Sweeps`. word: the next one.
 
     Attributes:
         classes: int32 [V], the places or classes of the words, as the stage understands them.
@@ -58,12 +58,12 @@ class State:
 def learn(
     bigrams: Bigrams, settings: ClusteringSettings, state: State | None = None, n_threads: int = 1
 ) -> Iterator[State]:
-    """Learn classes, from the beginning or from a state on; the last state that is yielded is finished.
+    """Learn classes, from the beginning or from a state; the last state that is yielded is finished.
 
     Going on from a state ends as if there had been no interruption. With fewer words than classes, each word is one.
     The arrays of a state change as soon as the next one is asked for.
 
-    Memory: that of the bigrams; 36 bytes for each pair of classes; with spellings, 4 for each class and node of them.
+    Memory: the bigrams; 36 bytes for each pair of classes; with spellings, 4 for each class and node of them.
     """
     n_words = len(bigrams.words)
     n_classes = min(settings.n_classes, n_words)
@@ -103,7 +103,7 @@ def named(bigrams: Bigrams, classes: np.ndarray) -> dict[str, str]:
     """The class of each word as a bit string, whose prefixes are coarser classes; most frequent word first.
 
     Args:
-        classes: those of a finished state.
+        classes: of a finished state.
     """
     classes = renumbered(classes)
     names = bit_strings(bigrams, classes)

@@ -1,8 +1,8 @@
 """Classes that are merged pair by pair, each time the two whose merging loses the least mutual information.
 
-Every word that has no class yet is a class by itself, so that the loss of a merge is that of the whole clustering.
-Liang (2005) updates the losses of all C² pairs at each merge. Only pairs change that have a neighbour in common with
-what is merged, and rare words have few neighbours: losses are sums over common neighbours, which are visited alone.
+Every word that has no class yet is a class by itself, so that a merge's loss is the loss of the whole clustering. Liang
+(2005) updates the losses of all C² pairs at each merge. Only pairs that have a neighbour in common with a merged class
+change, and rare words have few neighbours: losses are sums over common neighbours, and only these are visited.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ UNMERGED = -1
 NEVER = np.iinfo(np.int64).min
 """A gain less than any."""
 GONE = np.iinfo(np.int64).max
-"""The time of a place without a class that can be merged."""
+"""The time of a place that has no class to merge."""
 
 
 class Window(NamedTuple):
@@ -33,9 +33,9 @@ class Window(NamedTuple):
         before: int32 [S, S], its transpose.
         since: int64 [S], the time when all gains of a class were last computed, or GONE.
         gains: int64 [S, S], gains[younger, older] is what the merge of two classes adds to N times the mutual
-            information, mostly less than 0, where the younger one is that of the later time.
-        best, highest: int32 [S] and int64 [S], of each class, the lowest place and the gain of its best merge with an
-            older one. A young class is best for most others, and soon gone: they need not look for another one then.
+            information, mostly less than 0; the younger one has the later time.
+        best, highest: int32 [S] and int64 [S], the lowest place and the gain of each class's best merge with an older
+            one. A young class is best for most others, and soon gone: they need not search again then.
         terms: f(n).
         column, sums: int64 [S], scratch.
         touched: int32 [S], scratch.
@@ -130,7 +130,7 @@ def _fill(window, counts):
 
 @kernel
 def _add_pairs(window, numbers):
-    """Add what a neighbour contributes to the gain of each pair; numbers: how often it stands beside each class."""
+    """Add what a neighbour contributes to the gain of each pair; numbers: how often it is next to each class."""
     n = 0
     for place in range(len(numbers) - 2):
         if numbers[place] > 0:
@@ -160,7 +160,7 @@ def _count_neighbours(window, neighbours, word):
 
 @kernel
 def _rest(window, a, b):
-    """The gain of merging a and b less the sum over all neighbours, where a and b themselves count as two others."""
+    """The gain of merging a and b, less the sum over all neighbours in which a and b count as two other classes."""
     terms, after = window.terms, window.after
     aa, ab, ba, bb = np.int64(after[a, a]), np.int64(after[a, b]), np.int64(window.before[a, b]), np.int64(after[b, b])
     sizes = _joint(terms, window.sizes[a], window.sizes[b])
@@ -173,7 +173,7 @@ def _rest(window, a, b):
 
 @kernel
 def _find_best(window, a):
-    """The largest gain of a class with an older one; the lowest place of those with equal gains."""
+    """The largest gain of a class with an older one; of equal gains, the lowest place."""
     best, highest = -1, NEVER
     for b in range(len(window.sizes)):
         if window.gains[a, b] > highest and window.since[b] < window.since[a]:
@@ -189,7 +189,7 @@ def _gain(window, a, b):
 
 @kernel
 def _raise_gain(window, a, b, rise):
-    """Raise, or lower, the gain of a merge, and update what is best for the younger class."""
+    """Raise, or lower, the gain of a merge, and update the best merge of the younger class."""
     if window.since[a] < window.since[b]:
         a, b = b, a
     gain = window.gains[a, b] + rise
@@ -315,7 +315,7 @@ def _merge(window, a, b):
 
 @kernel
 def _sum_outside(window, a, b, neighbours, opposite):
-    """Add to `sums` what the neighbours of b outside the window contribute more to pairs with a and b in one."""
+    """Add to `sums` the further contributions of b's neighbours outside the window to pairs with a and b in one."""
     terms = window.terms
     window.tick[0] += 1
     word = window.first[b]
@@ -337,7 +337,7 @@ def _sum_outside(window, a, b, neighbours, opposite):
 
 @kernel
 def _sum_inside(window, a, b, of_class, of_neighbour):
-    """Add to `sums` what the neighbours of b in the window contribute more, as `_sum_outside` does for the others."""
+    """Add to `sums` the further contributions of b's neighbours in the window, as `_sum_outside` for the others."""
     terms, size = window.terms, len(window.sizes)
     for neighbour in range(size):
         of_b = np.int64(of_class[b, neighbour])
@@ -398,7 +398,7 @@ def _join_neighbours(window, a, b, of_neighbour):
 
 @kernel
 def _best_pair(window):
-    """The two classes whose merge gains the most; of equal ones, those at the lowest places."""
+    """The two classes whose merge gains the most; of equal ones, the lowest places."""
     first, second, highest = -1, -1, NEVER
     for a in range(len(window.sizes)):
         b = window.best[a]
@@ -423,7 +423,7 @@ def enter_and_merge(window, counts, start, end):
 
 @kernel
 def merge_pairs(window, merges):
-    """Merge pair after pair; merges: int32 [n, 2], output, the two places of each, of which the first remains."""
+    """Merge pair after pair; merges: int32 [n, 2], output, the two places of each; the first one remains."""
     for k in range(len(merges)):
         a, b = _best_pair(window)
         merges[k, 0], merges[k, 1] = _merge(window, a, b)

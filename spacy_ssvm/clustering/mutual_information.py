@@ -1,8 +1,8 @@
-"""Average mutual information of the classes of neighbours: what every clustering is judged by.
+"""Average mutual information of the classes of neighbours: the objective of every clustering.
 
 With the number n(c, d) of pairs of neighbours of classes c and d, the number n(c) of occurrences of words of class c,
 and N pairs in all, it is 1/N times Σ f(n(c, d)) − 2 Σ f(n(c)) + f(N), where f(n) = n log₂ n (Brown et al. 1992). The
-algorithms add and subtract values of f as integers: sums are exact in whatever order, and ties are ties.
+algorithms add and subtract values of f as integers: sums are exact in any order, and ties are ties.
 """
 
 import math
@@ -16,11 +16,11 @@ FRACTION_BITS = 20
 """Bits of f(n) after the point: all f(n) of a text of 2³¹ tokens, and their sums, fit into 64 bits."""
 UNIT = float(1 << FRACTION_BITS)
 MAX_TABLE = 1 << 20
-"""Values of f that are looked up; those of larger numbers are rare, and computed."""
+"""The number of values of f in the table; larger arguments are rare, and their values are computed."""
 
 
 def table_of_terms(n_pairs: int) -> np.ndarray:
-    """f(0), f(1), … in units of 2⁻²⁰, up to f(n_pairs) or to what is looked up: int64 [min(n_pairs + 1, MAX_TABLE)]."""
+    """f(0), f(1), … in units of 2⁻²⁰, up to f(n_pairs) or MAX_TABLE of them: int64 [min(n_pairs + 1, MAX_TABLE)]."""
     numbers = np.arange(1, min(n_pairs + 1, MAX_TABLE))
     return np.concatenate([[0], np.rint(numbers * np.log2(numbers) * UNIT)]).astype(np.int64)
 

@@ -1,9 +1,9 @@
 """The spelling of words, for a prior that puts words that look alike into the same class.
 
-The prior is that of Clark (2003) in a simple form: a class spells its words, each once, however often they occur. It
-first draws the shape of a word, then its letters from the last one backwards, as long as enough words share them: a
-path in a tree. At each node, the probability of the next one is the share of the class's words there that go on to it,
-smoothed by SMOOTHING words that are spread as those of all classes are.
+The prior follows Clark (2003) in a simple form: a class spells its words, each once, however often they occur. It first
+draws the shape of a word, then its letters from the last one backwards, as long as enough words share them: a path in a
+tree. At each node, the probability of the next one is the share of the class's words there that go on to it, smoothed
+by SMOOTHING words with the distribution over all classes.
 """
 
 from collections import Counter
@@ -63,6 +63,6 @@ def _path(word: str) -> list[tuple[str, ...]]:
 
 
 def _shape(word: str) -> str:
-    """Capitals, digits and other signs: where the first one stands, and whether there are others."""
+    """Capitals, digits and other signs: the place of the first one, and whether there are more."""
     kinds = ["A" if sign.isupper() else "a" if sign.isalpha() else "0" if sign.isdigit() else "-" for sign in word]
     return kinds[0] + "".join(sorted(set(kinds[1:])))

@@ -1,8 +1,7 @@
 """CoNLL-U files: their sentences, and Docs of them.
 
-The format: https://universaldependencies.org/format.html. spaCy's converter takes an underscore for a lemma, puts UPOS
-in place of missing XPOS, and does not say in which line an error is; what it makes of a multi-word token, and of
-entities in MISC, holds here, too.
+The format: https://universaldependencies.org/format.html. Unlike in spaCy's converter, an underscore is no lemma, UPOS
+does not replace missing XPOS, and errors name their line. Multi-word tokens, and entities in MISC, are read as there.
 """
 
 import re
@@ -38,7 +37,7 @@ class SentenceLines(NamedTuple):
     Attributes:
         line: the number of the first one, from 1.
         lines: all of them, with comments, and empty lines between comments; a byte that is not in UTF-8 is a lone
-            surrogate, as Python's "surrogateescape" has it.
+            surrogate, as by Python's "surrogateescape".
     """
 
     line: int
@@ -68,7 +67,7 @@ class Word(NamedTuple):
         head: the place of its head in the sentence, from 0, its own for a root; None if unknown.
         space: whether a space follows.
         entity: its tag in the IOB scheme, such as "B-PER", or "O".
-        line: that of its row, from 1.
+        line: the number of its line, from 1.
     """
 
     form: str
@@ -133,7 +132,7 @@ def has_entities(path: Path) -> bool:
 def sentences(
     path: Path, blocks: Iterable[SentenceLines], left_out: list[str]
 ) -> Iterator[tuple[SentenceLines, ConlluSentence]]:
-    """The sentences of a file that a Doc can have; what to say of each other one is added to `left_out`."""
+    """The sentences of a file that a Doc can have; a message about each other one is added to `left_out`."""
     for block in blocks:
         try:
             yield block, annotated(block)
@@ -206,7 +205,7 @@ def merged(sentence: ConlluSentence) -> ConlluSentence:
     """The sentence with each multi-word token as one word, as `spacy convert --merge-subtokens` makes it.
 
     Tags are joined by underscores, lemmas by spaces, and the values of a feature by commas. The coarse tag, the head,
-    the relation and the entity are those of the word closest to the root.
+    the relation and the entity come from the word closest to the root.
     """
     words = sentence.words
     depths = _depths([word.head for word in words])
@@ -326,7 +325,7 @@ def _entity(misc: str) -> str:
 
 
 def _with_entities(words: Sequence[Word]) -> list[Word]:
-    """The words with entity tags in the IOB scheme: I and L go on with the entity of the word before, if they can."""
+    """The words with entity tags in the IOB scheme: I and L continue the entity of the word before, if they can."""
     tags = [word.entity for word in words]
     inside = [tag[0] in "IL" and tag[2:] == before[2:] for tag, before in zip(tags, ["O", *tags])]
     begun = ["I" if goes_on else "B" for goes_on in inside]
@@ -337,8 +336,7 @@ def _with_entities(words: Sequence[Word]) -> list[Word]:
 
 
 def _merged_entity(words: Sequence[Word], first: int, top: Word) -> str:
-    """The tag of merged words, of which `first` is the first and `top` the one closest to the root, as spaCy's
-    retokenizer chooses it."""
+    """The tag of merged words, as in spaCy's retokenizer; first: the first word; top: the one closest to the root."""
     if top.entity == "O":
         return "O"
     start, before = words[first].entity, words[first - 1].entity if first else "O"
@@ -358,7 +356,7 @@ def _check_heads(words: Sequence[Word]) -> None:
 
 
 def _depths(heads: Sequence[int | None]) -> list[int]:
-    """The number of steps from each word to the root of its tree; more than there are words if it has none."""
+    """The number of steps from each word to its tree's root; above the number of words if it has none."""
     depths = []
     for place in range(len(heads)):
         depth = 0

@@ -22,7 +22,7 @@ LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNOREC
 """The code in a file name such as `tr_imst-ud-train.conllu`, as in UD, `tr-train.conllu` or `train.tr.conllu`."""
 
 COLUMNS = (".conll", ".iob", ".iob2", ".bio", ".tsv")
-"""Ends of the names of files with a word and its entity tag a line; in a folder, others are not looked at."""
+"""Ends of the names of files with a word and its entity tag a line; others in a folder are ignored."""
 
 NO_CORPUS = (".json", ".jsonl", ".txt", ".cfg", ".gz", ".zip")
 """Formats that hold no corpus that is read here."""
@@ -39,7 +39,7 @@ class CorpusDescription:
         train: a file, or a folder of files.
         dev: the same, None if there is none.
         bad: the pieces of all these files that cannot be read, each with its place and the error.
-        is_conllu: whether all training files are in CoNLL-U, of which such pieces are sentences, and otherwise Docs.
+        is_conllu: whether all training files are in CoNLL-U; then the bad pieces are sentences, otherwise Docs.
         n_sentences, n_words, n_docs: the training sentences that can be read, their words, and the Docs that a reader
             makes of them. A Doc without sentence boundaries is one sentence.
         n_multi_words: multi-word tokens of CoNLL-U.
@@ -52,7 +52,7 @@ class CorpusDescription:
         feats_by_tags: the share of words whose FEATS are the most frequent ones of their pair of UPOS and XPOS.
         crossing, several_roots: the share of sentences with crossing arcs, and with several roots.
         entities: the number of entities of each label.
-        with_entities: the share of words of which it is said whether they are in an entity.
+        with_entities: the share of words annotated as in or outside entities.
         in_entities: of these, the share of words that are.
     """
 
@@ -146,7 +146,7 @@ def describe(train: Path, dev: Path | None, merge_subtokens: bool = False) -> Co
 
 
 def _docs(path: Path, merge_subtokens: bool, bad: list[str]) -> Iterator[Doc]:
-    """The Docs of a corpus that can be read; what to say of the others is added to `bad`.
+    """The Docs of a corpus that can be read; a message about each other one is added to `bad`.
 
     Raises:
         ValueError: a file cannot be read, or none of the Docs can.
@@ -186,7 +186,7 @@ def _texts(strings: StringStore, keys: np.ndarray) -> list[str]:
 
 
 def _counts(doc: Doc, columns: _Columns) -> Counter[str]:
-    """The counts of a Doc, of which `describe` makes sums."""
+    """The counts of a Doc, which `describe` adds up."""
     lemma, space, start, iob = np.asarray(doc.to_array([LEMMA, SPACY, SENT_START, ENT_IOB])).T
     bounds = [0, *(1 + np.flatnonzero(start[1:] == 1)).tolist(), len(doc)]
     counts = Counter(
@@ -230,8 +230,8 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
     """The training and the development corpus that a path names.
 
     Args:
-        path: the training file, beside which the development file may lie: under the same name, with `dev` for `train`.
-            Or a folder with files `*train*` and `*dev*` of one format; one with training files only is a corpus as a
+        path: the training file; the development file may lie next to it, under the same name with `dev` for `train`. Or
+            a folder with files `*train*` and `*dev*` of one format; one with training files only is a corpus as a
             whole.
 
     Raises:
@@ -271,7 +271,7 @@ def language_of(train: Path) -> str | None:
 
 
 def has_crossing_arcs(heads: Sequence[int | None]) -> bool:
-    """Whether arcs of a tree cross; that from an artificial root on the left counts, too.
+    """Whether arcs of a tree cross, including the arc from an artificial root on the left.
 
     Args:
         heads: the place of each word's head, its own for a root; None if unknown.

@@ -1,4 +1,4 @@
-"""A corpus in two parts, of which the smaller one is kept back for development.
+"""Division of a corpus into two parts; the smaller one is kept back for development.
 
 Documents stay in one piece, if there are enough of them: `# newdoc` in CoNLL-U, Docs in .spacy. Sentences and Docs are
 copied as they are in their files, valid or not.
@@ -68,8 +68,8 @@ class _Pieces:
 def divide(path: Path, seed: int) -> Division:
     """Divide a corpus: a .conllu or .spacy file, or the files of a folder, all of one format.
 
-    Which units are kept back is drawn at random, of the coarsest kind that allows at least half of SHARE; of a few
-    large Docs, one is, whatever its share. seed: of the random numbers.
+    The units kept back are drawn at random, of the coarsest kind that allows at least half of SHARE; of a few large
+    Docs, one is drawn, however large. seed: of the random numbers.
 
     Raises:
         OSError: a file cannot be opened.
@@ -131,7 +131,7 @@ def _drawn(sizes: Sequence[int], target: int, seed: int) -> list[int]:
 
 
 def _sentences(files: Sequence[Path]) -> _Pieces:
-    """Pieces that are sentences, each with its comments and with what separates it from the next one."""
+    """Pieces that are sentences, each with its comments and the separator from the next one."""
     contents: list[bytes] = []
     places: list[tuple[str, int]] = []
     documents: list[int] = []

@@ -17,7 +17,7 @@ from ..training.jackknife import Features, Labelling, annotated_documents, frequ
 LOGGER = logging.getLogger("spacy")
 
 MAX_REMEMBERED = 4
-"""Results that are kept for readers of the same corpus, of which `spacy train` makes two."""
+"""The max number of results kept for readers of the same corpus; `spacy train` makes two."""
 
 _remembered: dict[bytes, np.ndarray] = {}
 """Results by a digest of their input."""
@@ -28,7 +28,7 @@ class Jackknife:
 
     Args:
         docs: Docs with tokens, of one vocabulary, in the order of the corpus.
-        folds: the most taggers that are trained for each kind of tag; each predicts the documents of one fold.
+        folds: the max number of taggers for each kind of tag; each predicts the documents of one fold.
         seed: the seed of the order in which they visit examples.
         n_threads: the number of taggers that learn at a time.
     """

@@ -422,14 +422,14 @@ def create_corpus(
     gold_tokens: bool = False,
     merge_subtokens: bool = False,
 ) -> ColumnCorpus:
-    """The registered reader: `path` to `augmenter`, without `columns`, are the arguments of spacy.Corpus.v1.
+    """The registered reader. It has all arguments of spacy.Corpus.v1, and those below.
 
     With gold_preproc, each predicted Doc is marked as one sentence.
 
     Args:
-        columns: annotation that components get as in the reference.
-        jackknife: annotation that they get as predicted by a tagger trained on other documents, so that a parser learns
-            from tags with errors, as in use.
+        columns: annotation that components get from the reference.
+        jackknife: annotation that they get from a tagger trained on other documents, so that a parser learns from tags
+            with errors, as in use.
         folds, seed: as for `ColumnCorpus`.
         gold_tokens, merge_subtokens: as for `SentenceCorpus`.
 

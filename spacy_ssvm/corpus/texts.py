@@ -16,9 +16,9 @@ SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz", ".spacy")
 
 
 def find_files(inputs: list[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
-    """The files that paths name: themselves, those of a folder and the folders in it, or those that match a pattern.
+    """The files that paths name: single files, all in a folder and its subfolders, or all that match a pattern.
 
-    Of a folder, files with other suffixes are left out. Files of a folder or a pattern are in alphabetical order.
+    Files with other suffixes in a folder are left out. Files of a folder or a pattern are in alphabetical order.
 
     Raises:
         ValueError: a path names no file, or one with another suffix.

@@ -41,7 +41,7 @@ class Misfit(NamedTuple):
 
     Attributes:
         number: its place among the Docs.
-        tokens: those that the tokenizer does not find, int64, ascending.
+        tokens: int64, ascending, the ones that the tokenizer does not find.
     """
 
     number: int

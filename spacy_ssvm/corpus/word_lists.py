@@ -39,9 +39,9 @@ class WordList:
         file: the name of its file in the folder.
         lines: the number of its lines.
         size: in bytes.
-        source, version, licence: those of the package that it comes from; of one's own, the file.
-        components: those that read it, names of `init_config.COMPONENTS`.
-        what: what it has.
+        source, version, licence: of the package that it comes from; source is the file for a list of one's own.
+        components: the ones that read it, names of `init_config.COMPONENTS`.
+        what: its contents.
     """
 
     name: str
@@ -63,8 +63,8 @@ class WordLists:
     Attributes:
         folder: where the files are.
         lang: the language, as spaCy calls it.
-        lists: those that are there.
-        lacking: name of a list that is not there → why.
+        lists: the available ones.
+        lacking: name of a missing list → why.
     """
 
     folder: Path
@@ -79,8 +79,8 @@ class PackageList:
 
     Attributes:
         make: language → lines; a LookupError says what the language lacks.
-        packages: those that it is made from; the first one is where it comes from.
-        data_licence: of the data, where it is not that of the package.
+        packages: the ones that it is made from; the first one counts as its source.
+        data_licence: of the data, where the package has another one.
     """
 
     name: str
@@ -93,7 +93,7 @@ class PackageList:
 
 
 def cluster_lines(lang: str) -> Iterator[str]:
-    """Brown clusters, paths of 0 and 1: the table behind `Lexeme.cluster` has them as numbers, read backwards."""
+    """Brown clusters, paths of 0 and 1; the table that `Lexeme.cluster` reads has them as numbers, reversed."""
     (table,) = _tables(lang, "lexeme_cluster")
     length = max(table.values()).bit_length()
     return (f"{f'{number:b}'[::-1].ljust(length, '0')}\t{word}" for word, number in table.items() if number)
@@ -136,7 +136,7 @@ def frequency_lines(lang: str) -> Iterator[str]:
 
 
 def person_lines(lang: str, part: str) -> Iterable[str]:
-    """The names of persons in all locales, those in Latin letters. part: first or last."""
+    """The names of persons, in Latin letters, of all locales. part: first or last."""
     _require_latin(lang)
     locales = import_module("faker.providers.person")
     found: set[Any] = set()
@@ -363,7 +363,7 @@ def _require_english(lang: str) -> None:
 
 
 def _require_latin(lang: str) -> None:
-    """Raise a LookupError if a language is in other letters: those of its stop words, of which it may have none."""
+    """Raise a LookupError if most letters of a language's stop words, if it has any, are not Latin."""
     letters = [letter for word in get_lang_class(lang).Defaults.stop_words for letter in word if letter.isalpha()]
     latin = sum(name_of_letter(letter, "").startswith("LATIN") for letter in letters)
     if 2 * latin < len(letters):

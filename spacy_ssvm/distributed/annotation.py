@@ -44,8 +44,8 @@ class Annotation:
 
 
 MAX_NEW_STRINGS = 100_000
-"""Strings of documents that the vocabulary keeps, at most, and those of a shard; with what components keep of each, one
-takes some 400 bytes."""
+"""The max number of strings of documents that the vocabulary keeps, besides the shard's; each takes some 400 bytes,
+with what components keep of it."""
 
 
 class SetAside(NamedTuple):
@@ -84,7 +84,7 @@ class Annotator:
     def __call__(self, shard: Shard) -> Result:
         """Annotate a shard and write its file, whole or not at all.
 
-        Documents that raise an error are set aside; those beside them are annotated one by one.
+        Documents that raise an error are set aside; the others are then annotated one by one.
 
         Raises:
             OSError: the file cannot be written.

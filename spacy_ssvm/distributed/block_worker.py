@@ -79,9 +79,9 @@ class _ComponentBlock:
 
     Attributes:
         data: its examples.
-        setup, shared: what it was made with.
+        setup, shared: the arguments of `begin`.
         digest: of the examples.
-        epochs: whose steps it has taken.
+        epochs: the number of epochs whose steps it has taken.
         latest: an epoch that it has run since.
     """
 
@@ -94,15 +94,15 @@ class _ComponentBlock:
     latest: BlockEpoch | None = None
 
     def gold(self) -> list[np.ndarray]:
-        """The gold structures, as far as they may change."""
+        """The gold structures that may change."""
         return [self.data.gold(doc) for doc in range(len(self.data.docs))] if is_incomplete(self.data) else []
 
 
 class BlockWorker:
     """Learns from one shard; its methods take the name of the component that is to learn.
 
-    What a block has learnt is written to a file after each step. A worker that takes the place of a dead one goes on
-    from there. Every method may be called again with the same arguments, and then returns the same.
+    A block's state is written to a file after each step. A worker that replaces a dead one resumes from it. Every
+    method may be called again with the same arguments, and then returns the same.
     """
 
     def __init__(self, shard: TrainingShard) -> None:
@@ -154,7 +154,7 @@ class BlockWorker:
         return survey
 
     def encode(self, component: str, setup: Setup) -> np.ndarray:
-        """Encode the examples; returns `Sharded.shared` of what is learnt from the shard before the solver learns.
+        """Encode the examples; returns `Sharded.shared` of the shard, which is learnt before the solver learns.
 
         Raises:
             ValueError: the shard has no examples for the component.
@@ -164,8 +164,8 @@ class BlockWorker:
             learnt, batches = self._encoded_shard(component, setup)
         if not learnt:
             raise ValueError(
-                f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, which "
-                "has every document whose turn it is: take fewer workers, or annotate more documents"
+                f"[{component}] there is nothing to learn in part {self._shard.number} of the training corpus, "
+                "to which documents are dealt in turn: take fewer workers, or annotate more documents"
             )
         data = self._pipe(component).trained.data_set(batches, setup.seed)
         if not isinstance(data, Sharded):
@@ -210,7 +210,7 @@ class BlockWorker:
         self._warnings.setdefault(component, []).extend(str(warning.message) for warning in caught)
 
     def begin(self, component: str, setup: Setup, shared: np.ndarray) -> Layout:
-        """Take in the examples, with the mean of what `encode` has returned to all workers.
+        """Take in the examples. shared: the mean of the results of `encode` over all workers.
 
         Raises:
             ValueError: gold is known in part only, and the block has no epochs in which to complete it.
@@ -241,8 +241,8 @@ class BlockWorker:
         """Epoch `number`, from 0, of the block from the common vector.
 
         Args:
-            last_step: the arguments of `step`, after the component, if the block may not have taken that of the last
-                epoch.
+            last_step: the arguments of `step`, after the component, if the block may not have taken the last epoch's
+                step.
         """
         if last_step:
             self.step(component, *last_step)
@@ -293,7 +293,7 @@ class BlockWorker:
         self._save(component)
 
     def ask(self, component: str, method: str, *arguments: Any) -> Any:
-        """The result of a method of the block that changes nothing."""
+        """Call a method of the block that changes nothing."""
         return getattr(self._loaded(component).block, method)(*arguments)
 
     def _taken_in(self, component: str, setup: Setup, shared: np.ndarray) -> _ComponentBlock:
@@ -313,7 +313,7 @@ class BlockWorker:
         return _ComponentBlock(block, data, setup, shared, found.digest)
 
     def _loaded(self, component: str) -> _ComponentBlock:
-        """The component's block, of this worker or as one that has died has left it."""
+        """The component's block, of this worker or from the file of a dead one."""
         if component not in self._begun:
             path = self._shard.folder / self._file(component)
             state = state_file.read(path)

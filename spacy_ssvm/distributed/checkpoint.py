@@ -8,11 +8,11 @@ from ..files import replace_files
 from ..training import state_file
 
 RUN, LOOP = "run", "loop"
-"""Names in the folder: what identifies the run, and the state of its loop."""
+"""Names in the folder: the identity of the run, and the state of its loop."""
 
 
 class Checkpoint:
-    """A folder with what is kept of a run; other files in it are those of its workers.
+    """A folder with the state of a run, and the files of its workers.
 
     Args:
         output: the folder of the pipelines.
@@ -28,13 +28,13 @@ class Checkpoint:
         return (self.folder / RUN).is_file() and (self.folder / RUN).read_bytes() == self._of
 
     def remove(self) -> None:
-        """Remove the folder, whatever run it is of."""
+        """Remove the folder, even of another run."""
         # First, so that nobody goes on with what is half removed.
         (self.folder / RUN).unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def begin(self) -> None:
-        """From now on the folder, which has the files that workers read, is of this run."""
+        """Mark the folder, which has the files that workers read, as this run's."""
         replace_files(self.folder, {RUN: self._of})
 
     def has_epochs(self) -> bool:
@@ -42,7 +42,7 @@ class Checkpoint:
         return any(self.folder.glob("*.training"))
 
     def state(self, component: str) -> dict[str, Any] | None:
-        """The state that `save` has kept; None where there is none."""
+        """The state that `save` has kept; None if there is none."""
         path = self.folder / f"{component}.training"
         return state_file.read(path) if path.is_file() else None
 

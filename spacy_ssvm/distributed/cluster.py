@@ -127,11 +127,11 @@ def _taken(ray: Any, begun: dict[Any, tuple[Any, str]], reference: Any) -> tuple
 
 
 def result_of(ray: Any, reference: Any, failure: str) -> Any:
-    """Wait for the result of a call of a worker's method. failure: what has happened if the worker has died.
+    """Wait for the result of a call of a worker's method. failure: the message if the worker has died.
 
     Raises:
         WorkerDied: the worker has died, or the cluster has ended.
-        Exception: what the method has raised.
+        Exception: raised by the method.
     """
     try:
         return ray.get(reference)

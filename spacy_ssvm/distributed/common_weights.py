@@ -1,4 +1,4 @@
-"""The weights of all blocks together, and where those of each block lie among them."""
+"""The weights of all blocks together, and the places of each block's weights among them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -57,7 +57,7 @@ class Common(NamedTuple):
         return self.moved(whole, numbers)
 
     def moved(self, vector: SparseVector, numbers: np.ndarray) -> SparseVector:
-        """The vector with other numbers of its rows, int64, without those that are ABSENT."""
+        """The vector with other numbers of its rows, int64, without rows that are ABSENT."""
         row, place = np.divmod(vector.indices.astype(np.int64) - self.first, self.width)
         new = numbers[np.maximum(row, 0)]
         indices = np.where(row < 0, vector.indices, self.first + self.width * new + place).astype(np.int32)

@@ -1,4 +1,4 @@
-"""A corpus for training, dealt out in parts, each of which is a folder of files."""
+"""A corpus for training, dealt out in parts, a folder of files each."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,7 +80,7 @@ def _deal_texts(
 
     Args:
         n_before: the number of documents dealt before.
-        left_out: what to say of each sentence that cannot be read is added.
+        left_out: a message about each unreadable sentence is added.
     """
     n_texts = 0
     # Whether entities are annotated is a matter of a whole file, also of one that is dealt.
@@ -108,7 +108,7 @@ def _deal_texts(
 class _DocBins:
     """Deals out the documents of .spacy files.
 
-    Those of several files share one if they are few; those of one file are not divided, as they share its strings.
+    In a part, small files are merged; a file's documents stay together, as they share its strings.
     """
 
     def __init__(self, parts: Sequence[Path]) -> None:
@@ -116,7 +116,7 @@ class _DocBins:
         self._docs: list[DocBin] = []
 
     def deal(self, file: Path, n_before: int, limit: int | None) -> int:
-        """Deal out the first documents of a file; returns their number. n_before: the number of those dealt before."""
+        """Deal out the first documents of a file; returns their number. n_before: the number dealt before."""
         with reading_docs(file):
             read = DocBin(store_user_data=True).from_disk(file)
         self._docs = self._docs or [_none_of(read) for _ in self._parts]
@@ -132,7 +132,7 @@ class _DocBins:
         return n_docs
 
     def end(self) -> None:
-        """Write what is left."""
+        """Write the remaining documents."""
         for docs, part in zip(self._docs, self._parts):
             if len(docs):
                 _write(docs, part)

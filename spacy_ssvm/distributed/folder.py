@@ -1,7 +1,7 @@
-"""A folder of results: its lock, its manifest, and what an interrupted run has left in it.
+"""A folder of results: its lock, its manifest, and the results of an interrupted run.
 
-The manifest is a file of JSON lines: what the run is of, then a line for each shard that is finished. In a finished
-run these are in order; while it lasts, in the order in which they were finished.
+The manifest is a file of JSON lines: the identity of the run, then a line for each finished shard. These are in order
+in a finished run, and in the order of finishing while it lasts.
 """
 
 import hashlib
@@ -55,11 +55,11 @@ def _lock(file: int, folder: Path) -> None:
 
 
 def begin(folder: Path, of: Mapping[str, Any], anew: bool = False) -> dict[int, Result]:
-    """The shards that an earlier run of the same has finished, by number, and whose files are as they were.
+    """The shards that an earlier, equal run has finished and whose files are unchanged, by number.
 
     Args:
-        of: what the run is of: its pipeline, its files and its settings.
-        anew: remove what there is of another run.
+        of: the identity of the run: its pipeline, its files and its settings.
+        anew: remove the files of another run.
 
     Raises:
         FileExistsError: the folder has the results of a run of something else, or files that no run has written.
@@ -132,7 +132,7 @@ def _result(line: dict[str, Any]) -> Result:
 
 
 def _lines(manifest: Path) -> list[dict[str, Any]]:
-    """The lines before the first that is incomplete, as the last one of a run that was killed may be."""
+    """The lines before the first incomplete one; the last line of a killed run may be incomplete."""
     found: list[dict[str, Any]] = []
     with suppress(FileNotFoundError, ValueError):
         for line in manifest.read_bytes().split(b"\n")[:-1]:

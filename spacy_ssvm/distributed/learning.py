@@ -47,7 +47,7 @@ NOT_SHARED = ("tokenizer", "after_init", "init_tok2vec")
 def train_by_workers(config: Any, output: Path, n_workers: int, address: str, code_path: Path | None) -> None:
     """Train a pipeline as `spacy train` does, with each part of the training corpus at one of n workers.
 
-    Goes on with a run of the same that was ended in this folder.
+    Resumes an equal run that was ended in this folder.
 
     Args:
         config: with all overrides, not interpolated.
@@ -224,7 +224,7 @@ def learn_by(pipe: SsvmPipe, training: Trainer, record: TrainingRecord) -> None:
 
 
 def together(surveys: Sequence[Survey]) -> Survey:
-    """The survey of all examples: the first one, with the others added."""
+    """The survey of all examples: the first survey, with the others added."""
     survey, *others = surveys
     for other in others:
         survey.add(other)
@@ -232,7 +232,7 @@ def together(surveys: Sequence[Survey]) -> Survey:
 
 
 def _identity(config: Any, n_workers: int, code_path: Path | None) -> bytes:
-    """A digest of what a run depends on: the interpolated config, and the present state of all files that it names."""
+    """A digest of all inputs of a run: the interpolated config, and the present state of all files that it names."""
     digest = hashlib.sha256(f"{__version__} {n_workers} {config.to_str()}".encode())
     for path in [*sorted(_paths(config)), *([code_path] if code_path else [])]:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

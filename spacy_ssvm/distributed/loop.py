@@ -32,9 +32,9 @@ class LoopState:
     Attributes:
         step: the number of the next one.
         results: score and step of each evaluation.
-        losses: summed up since the last one.
-        performance: what the pipeline's meta says.
-        strings: what evaluations have added to the vocabulary.
+        losses: summed up since the last evaluation.
+        performance: as in the pipeline's meta.
+        strings: added to the vocabulary by evaluations.
     """
 
     step: int = 0
@@ -72,7 +72,7 @@ def run(
         trainings: of each component that learns, by name.
 
     Raises:
-        Exception: what a component or a callback has raised; the pipeline is saved first.
+        Exception: raised by a component or a callback; the pipeline is saved first.
     """
     message, config = Printer(no_print=True), nlp.config.interpolate()
     if config["training"]["seed"] is not None:

@@ -9,12 +9,12 @@ from ..solvers.sparse import SparseVector
 
 
 class Setup(NamedTuple):
-    """With what the examples of a component are encoded, the same at all workers.
+    """The inputs, besides examples, to encode a component's examples, the same at all workers.
 
     Attributes:
         labels: of the component.
         notes: of its codec.
-        seed: of what is learnt before the solver learns.
+        seed: for all that is learnt before the solver learns.
     """
 
     labels: list[str]
@@ -32,7 +32,7 @@ class Layout(NamedTuple):
         is_certified: whether all gold is known, and oracles are exact.
         reads: the annotation that their features read.
         classes: a digest of the word classes that they read.
-        warnings: what was wrong with them.
+        warnings: about the examples.
     """
 
     keys: np.ndarray

@@ -25,7 +25,7 @@ _work: Callable[[Any], Any] | None = None
 
 
 class WorkerDied(RuntimeError):
-    """A worker has died; what it was to do is not done."""
+    """A worker has died; its work is not done."""
 
 
 def map_unordered(
@@ -42,7 +42,7 @@ def map_unordered(
 
     Raises:
         WorkerDied: a worker was killed, or has crashed.
-        Exception: what a call has raised; it ends the other workers.
+        Exception: raised by a call; it ends the other workers.
     """
     global _work
     if n_workers == 1:

@@ -1,4 +1,4 @@
-"""Documents in files, cut into shards: what one worker annotates at a time, and what one file of results holds."""
+"""Documents in files, cut into shards: a worker annotates one at a time, and a file of results holds one."""
 
 import hashlib
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Shard(NamedTuple):
 
 
 def cut(files: list[Path], max_bytes: int = MAX_BYTES) -> Iterator[Shard]:
-    """The documents of files, in order, in shards; where a shard ends depends on the documents alone.
+    """The documents of files, in order, in shards; the ends of shards depend on the documents alone.
 
     Lines of text, records in JSONL, sentences in CoNLL-U, Docs of a .spacy file; empty lines are left out.
 
@@ -80,7 +80,7 @@ def _filled(pieces: list[Piece]) -> list[Piece]:
 
 
 def _documents(path: Path) -> Iterator[tuple[int, bytes, int, bytes]]:
-    """Number, content, size in bytes, and what identifies the content, of each document of a file."""
+    """Number, content, size in bytes, and identity of the content, of each document of a file."""
     if path.suffix == DOCS:
         file = hashlib.sha256(_bytes(path)).digest()
         for number, tokens in enumerate(read_docbin(path).tokens, 1):

@@ -39,7 +39,7 @@ class SharedBlocks:
         self.n_examples = n_examples
         self.is_certified = is_certified
         self.has_failed = False
-        """Whether a worker has failed, so that none is to be asked again."""
+        """Whether a worker has failed, so that no call may follow."""
         self.n_bytes = 0
         """Bytes of the vectors sent, in both directions."""
         self.in_use = np.zeros(0, np.int32)
@@ -66,7 +66,7 @@ class SharedBlocks:
             raise
 
     def ask(self, method: str, arguments: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
-        """The results of this method of each block, which changes nothing there. arguments: none by default."""
+        """The results of a method that changes nothing, called on each block. arguments: none by default."""
         given = [()] * self.n_blocks if arguments is None else arguments
         return self.send("ask", [(method, *some) for some in given])()
 
@@ -86,7 +86,7 @@ class SharedBlocks:
         return self.enter(whole)
 
     def enter(self, messages: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
-        """The same of vectors of all weights."""
+        """`entered` for messages with vectors among all weights."""
         before = self.in_use
         indices = [part.indices for message in messages for part in vectors_of(message).values()]
         self.in_use = np.unique(np.concatenate([before, *indices])).astype(np.int32)
@@ -106,7 +106,7 @@ class SharedBlocks:
         return self.weights.whole(block, part) if len(part.indices) else part
 
     def of_all(self, vector: SparseVector) -> SparseVector:
-        """A vector of the weights in use among all weights."""
+        """A vector of the weights in use, as one of all weights."""
         return SparseVector(self.in_use[vector.indices], vector.values)
 
     def dense(self, vector: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ class SharedBlocks:
         return self.whole(block, part).dense(self.weights.dimension)
 
     def joined(self, parts: Sequence[SparseVector]) -> SparseVector:
-        """The vector of all weights of which each block has its part."""
+        """The vector of all weights, joined from the blocks' parts."""
         whole = [self.weights.whole(block, part) for block, part in enumerate(parts)]
         indices, first = np.unique(np.concatenate([part.indices for part in whole]), return_index=True)
         return SparseVector(indices, np.concatenate([part.values for part in whole])[first])

@@ -1,4 +1,4 @@
-"""The learning of one component from the blocks of several workers, as its `training.Training` would do alone."""
+"""The learning of one component from the blocks of several workers, in place of a `training.Training`."""
 
 import logging
 import math
@@ -13,6 +13,7 @@ from ..solvers.certificate import GAP_ROUNDING
 from ..solvers.learner import Certificate
 from ..training.examples import EncodedExamples
 from ..training.figures import Figures
+from ..training.recognition import Marks
 from .rules.rule import Driver
 from .shared_blocks import SharedBlocks
 
@@ -30,7 +31,7 @@ class SharedTraining:
         rule: how they learn.
         blocks: of all workers.
         save: keeps a state for `restore`, after each epoch.
-        max_epochs: after which no other is begun.
+        max_epochs: the max number of epochs.
     """
 
     gets_parts = False
@@ -59,12 +60,12 @@ class SharedTraining:
     def __len__(self) -> int:
         return self.blocks.n_examples
 
-    def knows(self, reference: Doc, read: bytes) -> bool:
+    def knows(self, reference: Doc, marks: Marks) -> bool:
         """All examples lie with workers."""
         return True
 
     def update(self, encoded: EncodedExamples | None) -> float:
-        """Learn for an epoch, whatever the batch is. Returns the sum of the losses."""
+        """Learn for an epoch, regardless of the batch. Returns the sum of the losses."""
         if self.finished:
             return 0.0
         for training in self.together:

@@ -25,7 +25,7 @@ def map_unordered(
     Raises:
         ImportError, ConnectionError, ValueError: there is no such cluster, as in `cluster.map_unordered`.
         WorkerDied: a worker has died, on a cluster again and again.
-        Exception: what a call has raised.
+        Exception: raised by a call.
     """
     if address is None:
         return pool.map_unordered(work, make_worker, arguments, n_workers)

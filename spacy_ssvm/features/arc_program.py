@@ -26,7 +26,7 @@ PLAIN, DIRECTION, DISTANCE = range(3)
 MAX_BIN = 9
 """The largest bin of a distance."""
 FIRST_DISTANCE = 8
-"""The lowest code of a distance, above those of directions: see `relation_code`."""
+"""The lowest code of a distance, above all of directions: see `relation_code`."""
 HEAD_ROW, MODIFIER_ROW, THIRD_ROW, DIRECTION_ROW, DISTANCE_ROW = range(5)
 """Rows of an arc array, int64 [N_ARC_ROWS, A], whose columns describe arcs or pairs of arcs to `write_features`: nodes
 of head, modifier and third word (node n + 1 for none), and the keys of direction and distance."""
@@ -240,7 +240,7 @@ def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
 def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at):
     """Write the features of templates with a `between` part: one for each distinct key between head and modifier.
 
-    The arguments are those of `write_features`. ends: int64 [end − begin], output, the end position of each arc.
+    Arguments as in `write_features`. ends: int64 [end − begin], output, the end position of each arc.
     """
     mask, with_values = (np.uint64(1) << np.uint64(bits)) - np.uint64(1), len(values) > 0
     for arc in range(begin, end):
@@ -300,7 +300,7 @@ class CompiledArcTemplates:
 
     Attributes:
         attributes: the name of each column.
-        templates: those of `program`, in the order in which features are written.
+        templates: of `program`, in the order in which features are written.
         program, first_pass: over these columns.
     """
 

@@ -8,7 +8,7 @@ from .attributes import CLUSTER, GAZETTEER, MORPH_FEATURE
 from .resources import Clusters, Named, ResourceSet, resource_set, with_prefix
 
 MAX_ARC_HASH_BITS = 28
-"""The largest numbers of bits of a set of arc features."""
+"""The max numbers of bits of a set of arc features."""
 
 MORPH = "morph"
 AGREEING = tuple(f"{MORPH_FEATURE}{name}" for name in ("Case", "Gender", "Number", "Person", "VerbForm"))
@@ -23,9 +23,9 @@ class ArcFeatureSet:
         arcs: templates for heads: of arcs, siblings and grandparents.
         labels: templates for the labels of arcs.
         first_pass: templates for the first pass, which prunes improbable arcs.
-        resources: what the templates read beside the Doc.
+        resources: read by templates besides the Doc.
         hash_bits: the features of `arcs` are hashed to 2^hash_bits weights.
-        label_hash_bits: those of `labels` to 2^label_hash_bits rows of one weight for each label.
+        label_hash_bits: the features of `labels` are hashed to 2^label_hash_bits rows of one weight for each label.
     """
 
     arcs: tuple[ArcTemplate, ...]
@@ -91,7 +91,7 @@ def parser_features(
     Args:
         tags: attributes with the tags, the most specific one first; words are conjoined with that one. With "morph"
             among them, templates read single morphological features, too.
-        lemmas: whether templates read lemmas beside forms.
+        lemmas: whether templates read lemmas, too.
 
     Raises:
         ValueError: no tags are given, or a template cannot read one of them.
@@ -207,7 +207,7 @@ def _of_lemmas(tags: Iterable[str]) -> list[str]:
 
 
 def _labels(fine: str, coarse: str) -> list[str]:
-    """The label templates that remained after removing, step by step, those that do not help on UD English EWT."""
+    """The label templates: all that help on UD English EWT."""
     head, mod = f"head.{fine}[0]", f"mod.{fine}[0]"
     with_direction = [
         *("head.lower[0]", head, "mod.lower[0]", f"mod.lower[0]+{mod}"),

@@ -7,8 +7,8 @@
     grand.tag[0]+head.tag[0]+mod.tag[0]     with the head's head
 
 A part consists of a role, an attribute and an offset, as in token templates; either `direction` or `distance` may be
-added. In a template with `grand.`, the direction is that of both arcs. A `sib.` part has the value "none" if the
-modifier has no inner neighbour.
+added. In a template with `grand.`, the direction covers both arcs. A `sib.` part has the value "none" if the modifier
+has no inner neighbour.
 """
 
 import re

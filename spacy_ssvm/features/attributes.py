@@ -1,4 +1,4 @@
-"""The attributes that templates can name, and where words and tokens have them.
+"""The attributes that templates can name, and their sources in words and tokens.
 
 Every value becomes a 64-bit key. Key 0 means "no value", and a template with such a part does not fire.
 """
@@ -59,7 +59,7 @@ LEXEME_ATTRIBUTES: dict[str, int] = {
 """Attributes of a word type that its Lexeme has, by spaCy's attribute id."""
 
 TEXT_FLAGS = ("has_digit", "has_hyphen", "has_upper")
-"""Attributes of a word type that say what is in its text."""
+"""Attributes of a word type that tell about its text."""
 
 TEXT, LOWER_TEXT, SHORT_SHAPE = "text", "lower text", "short_shape"
 
@@ -68,7 +68,7 @@ class TextPart(NamedTuple):
     """A string of a word: the first `length` characters of another one, its last ones if negative, or all with 0.
 
     Attributes:
-        source: TEXT, LOWER_TEXT, as its Lexeme has it, or SHORT_SHAPE.
+        source: TEXT, LOWER_TEXT, from its Lexeme, or SHORT_SHAPE.
     """
 
     source: str
@@ -120,7 +120,7 @@ ANNOTATION_ATTRIBUTES: dict[str, int] = {
 """Attributes of a token that another component or the corpus reader sets, by spaCy's attribute id."""
 
 MORPH_FEATURE = "morph."
-"""Before the name of a morphological feature, such as `morph.Case`, whose values are those of the feature."""
+"""The prefix of attributes that are single morphological features, such as `morph.Case`."""
 
 DOCUMENT_SHAPE = "doc.shape"
 """The short shape of most other occurrences of a word in its Doc."""
@@ -130,7 +130,7 @@ DOCUMENT_ATTRIBUTES = (DOCUMENT_SHAPE, DOCUMENT_LABEL)
 """Attributes of the document around a word."""
 
 BREAK_BEFORE = "break_before"
-"""The whitespace tokens before a word, of which the Docs that features read have none: see `words.breaks`."""
+"""The whitespace tokens before a word; the Docs that features read lack them: see `words.breaks`."""
 
 KNOWN_SCRIPTS = tuple(f"known_lemma{n}" for n in range(1, 5))
 """The edit scripts by which a lemmatizer makes lemmas that it knows of the form, the smallest first."""

@@ -48,7 +48,7 @@ class ColumnReader:
     Args:
         attributes: names, as `templates` allows them, in column order.
         gazetteers: compiled tables by name.
-        classes: those that the attributes name.
+        classes: word classes that the attributes name.
     """
 
     def __init__(self, attributes: Sequence[str], gazetteers: dict[str, Table], classes: WordClasses) -> None:
@@ -91,7 +91,7 @@ class ColumnReader:
         self._types: dict[int, WordTypes] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ColumnReader":
-        """Itself: what it remembers of word types holds in copies of the vocabulary, too."""
+        """Itself: its memory of word types holds in copies of the vocabulary, too."""
         return self
 
     @property
@@ -150,7 +150,7 @@ class ColumnReader:
         """The columns of the Docs, one sequence each, the tokens' types, and other token attributes.
 
         Args:
-            vocab: knows the words of its own Docs, and of those whose vocabulary computes no attributes of words.
+            vocab: knows the words of its own Docs, and of Docs whose vocabulary computes no attributes of words.
             others: spaCy's ids of these attributes, whose values are uint64 [T, others]; each Doc is read only once for
                 all attributes.
 
@@ -246,7 +246,7 @@ def _extension_key(value: Any) -> tuple[np.uint64, float]:
 
 
 def take_columns(columns: Columns, chosen: np.ndarray) -> Columns:
-    """The given sequences only, int64, in this order."""
+    """The columns of the given sequences only, int64, in this order."""
     tokens = elements(columns.starts, chosen)
     return Columns(
         taken_starts(columns.starts, chosen),
@@ -256,7 +256,7 @@ def take_columns(columns: Columns, chosen: np.ndarray) -> Columns:
 
 
 def with_more_columns(columns: Columns, more: Columns) -> Columns:
-    """`join_columns` of these two, but with room for further ones, in memory that is shared with `columns`."""
+    """`join_columns` of these two, with room for more, in memory that is shared with `columns`."""
     n, more_tokens = int(columns.starts[-1]), int(more.starts[-1])
     keys, reals = (widened(part, n, n + more_tokens) for part in columns[1:])
     keys[:, n : n + more_tokens], reals[:, n : n + more_tokens] = more.keys, more.reals

@@ -1,8 +1,7 @@
-"""The document around a word: what the other occurrences of the word in the same Doc look like.
+"""The document around a word: shapes and labels of the word's other occurrences in the same Doc.
 
-Words are the same if they are when lower-cased. Of the other occurrences, the nearest ones count: at most NEAREST on
-either side, none of them further away than REACH tokens. Time and memory are linear in the number of tokens, however
-long a Doc is.
+Words that are equal in lower case are the same. Of the other occurrences, the nearest ones count: at most NEAREST on
+either side, none of them further away than REACH tokens. Time and memory are linear in the number of tokens.
 """
 
 import numpy as np
@@ -13,7 +12,7 @@ from .index import empty_table, grown, insert
 NEAREST = 5
 REACH = 2000
 MAX_COUNT = 3
-"""Larger numbers of other occurrences with a label are not told apart."""
+"""The max count of other occurrences with a label; higher ones count as this."""
 
 STARTS = np.uint64(1)
 """spaCy's SENT_START of the first token of a sentence."""
@@ -43,7 +42,7 @@ def link(starts, words, table, previous, following):
 
 @kernel
 def find_others(previous, following, token, others):
-    """Write the other occurrences that count for a token, those before it first, the nearest first of either side.
+    """Write the other occurrences that count for a token: first the earlier ones; on either side, the nearest first.
 
     Args:
         previous, following: of `link`.

@@ -37,7 +37,7 @@ class Extractor:
 
     Attributes:
         templates: parsed.
-        classes: those of words.
+        classes: word classes.
         reader: Docs → Columns.
         program: the templates over these columns.
         split: the same templates, in groups.
@@ -74,8 +74,8 @@ class ArcExtractor:
     Attributes:
         reader: Docs → Columns.
         program, first_pass: templates over these columns.
-        templates: those of `program`, in its order.
-        classes: those of words.
+        templates: of `program`, in its order.
+        classes: word classes.
 
     Raises:
         ValueError: a template is bad.

@@ -25,7 +25,7 @@ Phrase = str | list[str]
 PhraseSource = Callable[[], Iterable[Phrase]]
 
 _TOKEN_TEXTS = {"LOWER", "ORTH", "TEXT"}
-"""Attributes of a token in a pattern that say what its text is; matching ignores case in any case."""
+"""Attributes of a token in a pattern that give its text; matching always ignores case."""
 _NO_PHRASES = (".jsonl", ".json")
 """Formats whose lines are no phrases."""
 _RETURN = "\udc0d"
@@ -36,7 +36,7 @@ SINGLE, FIRST, INSIDE, LAST = 1, 2, 3, 4
 _SEED = np.uint64(0xC2B2AE3D27D4EB4F)
 _END = np.uint64(1)
 _BITS = 32
-"""Low bits that a hash is known by. Two hashes have to be mistaken before a token of no phrase is marked."""
+"""The number of low bits kept of a hash. A token of no phrase is marked only if two hashes are mistaken."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class PatternFile:
     """The patterns of spaCy's `entity_ruler` or `span_ruler`, in JSONL: {"label": …, "pattern": …} in each line.
 
     Attributes:
-        labels: those of the patterns to take; None takes all. A pattern is a text, or a list of tokens of which each
-            has a text. Other patterns, such as those with operators or regular expressions, are left out, with a
-            warning, and so are lines that are no such object.
+        labels: of the patterns to take; None takes all. A pattern is a text, or a list of tokens with a text each.
+            Other patterns, such as those with operators or regular expressions, are left out, with a warning, and so
+            are lines of another form.
 
     Called, raises:
         ValueError: the file, or each of its lines, cannot be read.
@@ -124,7 +124,7 @@ class TableColumn:
         return list(filter(None, cells))
 
     def _lines(self, left_out: list[str]) -> Iterator[str]:
-        """The lines, for the csv module; what to say of each that is not in UTF-8 is added to `left_out`."""
+        """The lines, for the csv module; a message about each that is not in UTF-8 is added to `left_out`."""
         for number, line in read_lines(self.path):
             try:
                 yield text_of(line).replace("\r", _RETURN) + "\n"
@@ -136,7 +136,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class WithoutDeterminers:
-    """The phrases of another source; those that begin with a determiner are there without it, too.
+    """The phrases of another source, also without the determiner if they begin with one.
 
     Attributes:
         determiners: in lower case; a phrase in a text that begins with none of them matches in any case.
@@ -175,7 +175,7 @@ def _with(source: PhraseSource, determiners: Sequence[str]) -> PhraseSource:
 
 
 def _pattern(line: str) -> tuple[Any, Phrase | None]:
-    """The label of a pattern, and what `_phrase` makes of the pattern.
+    """The label of a pattern, and its phrase from `_phrase`.
 
     Raises:
         ValueError: the line is no such object.
@@ -204,7 +204,7 @@ def _phrase(pattern: Any) -> Phrase | None:
 
 @kernel
 def _add_phrase(table, words):
-    """Insert the hash of every prefix of a phrase, and that of the whole phrase with an end mark."""
+    """Insert the hash of every prefix of a phrase, and of the whole phrase with an end mark."""
     state = _SEED
     for word in words:
         state = mix(state, word)
@@ -260,7 +260,7 @@ def pack_gazetteer(table: Table) -> bytes:
 
 
 def unpack_gazetteer(stored: bytes) -> Table:
-    """The table that `pack_gazetteer` was given, up to the order of its rows, which says nothing.
+    """The table that `pack_gazetteer` was given, up to the order of its rows, which is arbitrary.
 
     Args:
         stored: checked by `resources.check_gazetteers`.

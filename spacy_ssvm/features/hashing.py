@@ -1,4 +1,4 @@
-"""The hash of features and of words, and what says that a table lacks one. This module does not import numba."""
+"""The hash of features and of words, and the mark of a missing one in a table. This module does not import numba."""
 
 import numpy as np
 

@@ -10,7 +10,7 @@ from .hashing import ABSENT, MULTIPLIER, SHIFT
 BOUNDARY_KEY = np.uint64(0x9E3779B97F4A7C15)
 """The key of every attribute before the first and after the last token of a sequence."""
 KEY_BITS = 48
-"""Low bits of its hash that a feature is known by in an exact index: each is a bit more in the model file.
+"""The number of low bits of a feature's hash in an exact index; each takes a bit in the model file.
 
 Among 300,000 features two are alike in one index of 6,000; with 40 bits it is one of 25.
 """
@@ -167,12 +167,12 @@ def _hash(columns, program, table, token, first, end, keys, values):
 
 @kernel
 def extract(columns, program, table, growing, sequence, feature_starts, rows, values):
-    """Append the feature rows and values of all tokens from `sequence` on to those that are already there.
+    """Append the feature rows and values of all tokens from `sequence` on.
 
-    Only the low KEY_BITS of a feature's hash are used.
-    feature_starts: int64 [T + 1], filled up to the last processed token. rows: int32, values: float32, large enough for
-    all tokens. growing: whether unknown features get a new row, or else are left out; extraction then stops before the
-    first sequence that might fill more than half of the table. Returns the next sequence to process.
+    Only the low KEY_BITS of a feature's hash are used. feature_starts: int64 [T + 1], filled up to the last processed
+    token. rows: int32, values: float32, large enough for all tokens. growing: whether unknown features get a new row,
+    rather than being left out; extraction then stops before the first sequence that might fill more than half of the
+    table. Returns the next sequence to process.
     """
     n_templates = len(program.seeds)
     keys, found = np.empty((2, n_templates), np.uint64), np.empty((2, n_templates), np.float32)
@@ -233,7 +233,7 @@ def extract_at(columns, program, table, tokens, feature_starts, rows, values):
 
 @kernel
 def write_keys(columns, program, feature_starts, rows, first_row, keys):
-    """Write the keys of the rows from number `first_row` on to `keys`; these occur in the rows that `extract` found."""
+    """Write the keys of the rows from `first_row` on, which occur in the rows that `extract` found, to `keys`."""
     for sequence in range(len(columns.starts) - 1):
         first, end = columns.starts[sequence], columns.starts[sequence + 1]
         for token in range(first, end):

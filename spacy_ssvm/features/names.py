@@ -45,7 +45,7 @@ _IN_PHRASE = {SINGLE: "alone", FIRST: "first", INSIDE: "inside", LAST: "last"}
 
 class Source(NamedTuple):
     """The source of a Doc's features: attributes, the names of the C columns; keys, uint64 [C, tokens], their contents
-    for the Doc; classes, those of words."""
+    for the Doc; classes, word classes."""
 
     doc: Doc
     attributes: tuple[str, ...]
@@ -100,7 +100,7 @@ def attribute_value(name: str, source: Source, token: int) -> str:
 
 
 LENGTHS = {5: "5–6", 6: "7–10", 7: "11–20", 8: "21–30", 9: "over 30"}
-"""The bins of arc lengths that stand for several lengths."""
+"""The bins of several arc lengths."""
 
 
 class Place(NamedTuple):

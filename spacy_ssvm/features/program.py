@@ -1,4 +1,4 @@
-"""Compile templates to arrays, and separate those that read a single word type from the others."""
+"""Compile templates to arrays, and separate templates that read a single word type from the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ def compile_templates(templates: tuple[Template, ...], attributes: tuple[str, ..
     """Number the distinct attributes as columns and write the templates' parts as flat arrays.
 
     Args:
-        attributes: the columns, in order, if they are more than those of the templates. A template's hash state is
-            seeded by its text, so that rows do not depend on its position in the list.
+        attributes: the columns, in order, if there are more than the templates have. A template's hash state is seeded
+            by its text, so that rows do not depend on its position in the list.
     """
     if attributes is None:
         attributes = tuple(dict.fromkeys(part.attribute for template in templates for part in template.parts))
@@ -46,7 +46,7 @@ MIN_GROUP = 2
 
 
 class Groups(NamedTuple):
-    """Templates in G groups, each of which reads only the type of the token at one offset.
+    """Templates in G groups; each group reads only the type of the token at one offset.
 
     Attributes:
         offsets: int64 [G].

@@ -1,4 +1,4 @@
-"""Resources that templates read beside the Doc: gazetteers and word classes, as configs name and files store them."""
+"""Resources that templates read besides the Doc: gazetteers and word classes, as named in configs, stored in files."""
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +25,7 @@ Clusters = Given | Named | None
 
 @dataclass(frozen=True)
 class ResourceSet:
-    """The resources that templates may read beside the Doc.
+    """The resources that templates may read besides the Doc.
 
     Attributes:
         gazetteers: name → source of phrases.
@@ -40,7 +40,7 @@ class ResourceSet:
 
         Args:
             kind: what to call the template.
-            attributes: those that it reads.
+            attributes: read by the template.
         """
         for attribute in attributes:
             part = class_part(attribute)
@@ -65,7 +65,7 @@ def resource_set(gazetteers: Named | None, clusters: Clusters, classes: Named | 
     """The resources of a config.
 
     Args:
-        clusters: those whose prefixes are clusters, too.
+        clusters: word classes whose prefixes are clusters, too.
         classes: other word classes.
 
     Raises:
@@ -119,13 +119,13 @@ def load_classes(sources: Mapping[str, Source], vocab: Vocab) -> dict[str, Any]:
 
 
 def stored_size(stored: Mapping[str, Any]) -> tuple[int, int]:
-    """The number of words in what `load_classes` returns, and its size in bytes."""
+    """The number of words in a result of `load_classes`, and its size in bytes."""
     n_bytes = sum(len(numbers) + sum(map(len, names)) for names, numbers in stored["sources"].values())
     return WordClasses(stored).n_words, len(stored["hashes"]) + n_bytes
 
 
 def check_gazetteers(stored: Mapping[str, Any]) -> None:
-    """Check gazetteers from a model file; stored: name → what `load_gazetteers` returns.
+    """Check gazetteers from a model file; stored: name → a result of `load_gazetteers`.
 
     Raises:
         ValueError: it has not made these.

@@ -17,7 +17,7 @@ class FeatureSet:
 
     Attributes:
         templates: parsed templates, in order.
-        resources: what they read beside the Doc.
+        resources: read by them besides the Doc.
         hash_bits: None for an exact index of the features seen in training; b to hash all features into 2ᵇ rows.
     """
 
@@ -93,8 +93,7 @@ def ner_features(
     """Features for named entities and other spans; `extra` templates and the given resources are added.
 
     Args:
-        document: also read the other occurrences of a word in its Doc: their shapes, and what a first pass takes them
-            for.
+        document: also read the other occurrences of a word in its Doc: their shapes, and labels by a first pass.
     """
     own = [
         "bias",

@@ -15,7 +15,7 @@ def classes_of_vectors(
 ) -> Mapping[int, str]:
     """Word key → class "0" … str(n_classes − 1), of all words with a vector that is not 0.
 
-    The vectors are scaled to length 1, so that classes are by direction. As many classes as words at most.
+    The vectors are scaled to length 1, so that classes depend on direction. There are at most as many classes as words.
 
     Args:
         words: the words that get a class; None for all words that have a vector of their own.
@@ -60,7 +60,7 @@ def _by_word(vectors: Vectors, words: Sequence[str] | None) -> tuple[np.ndarray,
 def _by_piece(vectors: Vectors, words: Sequence[str] | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Keys, rows and vectors of words in a floret table, as from `_by_word`.
 
-    A word's vector is the mean of those of its pieces.
+    A word's vector is the mean of its pieces' vectors.
     """
     if words is None:
         raise ValueError(

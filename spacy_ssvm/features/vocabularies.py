@@ -1,4 +1,4 @@
-"""Which vocabulary knows the words of a Doc, where Docs of several come together."""
+"""The vocabulary that knows a Doc's words, where Docs of several vocabularies meet."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
@@ -17,10 +17,9 @@ class Foreign(NamedTuple):
 
 
 def foreign(docs: Sequence[Doc], vocab: Vocab) -> tuple[Vocab, list[Foreign]]:
-    """The vocabulary of Docs, the given one if they do not share one, and the tokens of those that are not of it.
+    """The vocabulary that Docs share, or else the given one, and the tokens of all Docs that have another one.
 
-    Where the vocabulary of a Doc computes no attributes of words, as that of `Vocab()` does not, the given one knows
-    them.
+    For a Doc whose vocabulary computes no attributes of words, such as `Vocab()`, the given one computes them.
     """
     known = [knowing(doc.vocab, vocab) for doc in docs]
     own = known[0] if known and all(theirs is known[0] for theirs in known) else vocab

@@ -28,7 +28,7 @@ from .word_types import Generation, Types
 Source = Callable[[Vocab], Mapping[int, str]]
 
 CLUSTER_TABLE = "lexeme_cluster"
-"""spaCy's lookups table behind `Lexeme.cluster`."""
+"""spaCy's lookups table for `Lexeme.cluster`."""
 
 _FACTOR = 0x9E3779B97F4A7C15
 """A word is known by the high 32 bits of its key times this, modulo 2⁶⁴, as spaCy's own symbols, such as "NOUN"
@@ -198,9 +198,9 @@ def pack_classes(classes: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
 
 
 class WordClasses:
-    """The classes of words, from what `pack_classes` returns or a model file has.
+    """The classes of words, from arrays that `pack_classes` returns or a model file has.
 
-    names: source → the names of its classes; the first one is that of words without a class, and empty.
+    names: source → the names of its classes; the first one is empty: of words without a class.
 
     Raises:
         ValueError: `pack` has not made these arrays.
@@ -270,7 +270,7 @@ class WordClasses:
 
 
 class ClassKeys:
-    """The keys of parts of word types' classes, each found once. Several threads may read."""
+    """The keys of parts of word types' classes, each computed once. Several threads may read."""
 
     def __init__(self, classes: WordClasses, parts: Sequence[ClassPart]) -> None:
         self._classes = classes

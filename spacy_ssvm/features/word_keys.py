@@ -1,4 +1,4 @@
-"""The keys of the attributes of word types, of many at once: a string's key is the one that spaCy's StringStore has."""
+"""The keys of the attributes of many word types at once; a string's key is as in spaCy's StringStore."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ from .hashing import ABSENT
 from .index import Table, look_up, table_of
 
 IS_BLANK = "is_blank"
-"""Whether a word is whitespace, whatever its Lexeme says."""
+"""Whether a word is whitespace, regardless of its Lexeme."""
 FORMS = (WORD, "lower form", "form with zeros", "lower form with zeros")
-"""The keys of a word's `forms`."""
+"""The names of a word's `forms`."""
 _LEXEME_IDS = {**LEXEME_ATTRIBUTES, WORD: ORTH}
 _PARTS = {**TEXT_PARTS, **{form: TextPart(form) for form in FORMS[1:]}}
 _DIGIT = re.compile(r"\d")
@@ -31,7 +31,7 @@ _TESTS: dict[str, Callable[[str, str], bool]] = {
     "has_upper": lambda word, lower: word != lower,
     IS_BLANK: lambda word, lower: word.isspace(),
 }
-"""Tests of words, and of what their Lexemes have for lower-cased texts."""
+"""Tests of words, and of their Lexemes' lower-cased texts."""
 
 _FACTOR = np.uint64(0xC6A4A7935BD1E995)
 _SEED = np.uint64(1)
@@ -60,17 +60,22 @@ def _mixed(state, block):
 
 
 @kernel
+def _n_more_bytes(code):
+    """The number of bytes after the first one that a character has in UTF-8."""
+    return int(code > 0x7F) + int(code > 0x7FF) + int(code > 0xFFFF)
+
+
+@kernel
 def _string_hash(characters, first, end):
     """MurmurHash64A of the UTF-8 bytes of the characters first … end − 1."""
     n_bytes = end - first
     for place in range(first, end):
-        code = characters[place]
-        n_bytes += (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF)
+        n_bytes += _n_more_bytes(characters[place])
     state = _SEED ^ (np.uint64(n_bytes) * _FACTOR)
     block, shift = np.uint64(0), np.uint64(0)
     for place in range(first, end):
         code = np.uint64(characters[place])
-        n_more = (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF)
+        n_more = _n_more_bytes(code)
         for k in range(n_more, -1, -1):
             byte = code >> np.uint64(6 * k)
             if k < n_more:
@@ -95,7 +100,7 @@ def _write_keys(characters, starts, shapes, sources, lengths, rows, symbols, key
     Args:
         characters: uint32, of the strings of all sources, overwritten.
         starts: int64 [S · n + 1], of these strings.
-        shapes: the source of whose strings runs of a character, but for line breaks, count once; -1 for none.
+        shapes: the source in whose strings runs of a character, except line breaks, count once; -1 for none.
         sources, lengths: int64 [P], of each part, as `TextPart` has them.
         rows: int64 [P].
         symbols: hash → number, of strings that have one.
@@ -179,7 +184,7 @@ def keys_of_words(names: tuple[str, ...], words: Sequence[str], vocab: Vocab) ->
 
     Args:
         names: of TYPE_ATTRIBUTES, of FORMS, or IS_BLANK.
-        words: not empty, as those of Docs.
+        words: not empty, as in Docs.
     """
     plan, strings = _plan(names), cast(Any, vocab.strings)
     keys = np.empty((len(names), len(words)), np.uint64)

@@ -1,4 +1,4 @@
-"""Word types: what features read from a word without its Doc, once for all components of a pipeline."""
+"""Word types: attributes of words without their Docs, read once for all components of a pipeline."""
 
 from collections.abc import Collection, Sequence
 from threading import Lock
@@ -26,8 +26,8 @@ _OF_VOCABULARY = 0x9E3779B97F4A7C15
 
 @kernel
 def _intern(table, words, ids, new):
-    """Write the ids, int64 [T], of word keys, uint64 [T], and the first places of those that are new. Returns the
-    number of new keys."""
+    """Write the ids, int64 [T], of word keys, uint64 [T], and the first places of new keys. Returns the number of new
+    keys."""
     n_new = 0
     for token in range(len(words)):
         before = table.counts[0]
@@ -39,7 +39,7 @@ def _intern(table, words, ids, new):
 
 
 class Generation:
-    """Word types that were numbered together; what is stored about them should not outlive it."""
+    """Word types that were numbered together; data stored about them should not outlive it."""
 
 
 class Types(NamedTuple):
@@ -64,7 +64,7 @@ class Types(NamedTuple):
 
 
 class WordTypes:
-    """The keys of attributes for each word type of a vocabulary read so far: those that any reader has asked for.
+    """The keys of attributes that readers have asked for, for each word type of a vocabulary read so far.
 
     A word that another vocabulary knows is of another type. Several threads may read.
     """
@@ -119,7 +119,7 @@ class WordTypes:
         self._generation = Generation()
 
     def _keys_in(self, words: np.ndarray, foreign: Sequence[Foreign]) -> np.ndarray:
-        """The keys of these words in their vocabularies, uint64 [T]; those of the first vocabulary are theirs."""
+        """The keys of these words in their vocabularies, uint64 [T]; a word of the first one keeps its key."""
         if not foreign:
             return words
         salts = np.zeros(len(words), np.uint64)

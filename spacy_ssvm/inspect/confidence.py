@@ -6,13 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import SupportsIndex
 
 from ..models.named_parts import MIN_PROBABILITY, NamedPart, PartNames, ScoredSequence
-from ..solvers.parameters import LossFamily, Parameters
 from ..structures.scored import Listing
-
-
-def inverse_temperature(solver: Parameters) -> float | None:
-    """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)) that the solver learns; None for a solver without one."""
-    return float(solver.beta) if isinstance(solver, LossFamily) and solver.is_smooth else None
 
 
 def scored_parts(

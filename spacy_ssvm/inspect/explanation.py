@@ -21,7 +21,7 @@ NO_PART = "none"
 """The runner-up of a finding whose tokens have no part at all in the other structure."""
 
 BIAS = "bias"
-"""The feature that reads nothing: it says least about a Doc, and comes last."""
+"""The feature that reads nothing: it tells least about a Doc, and comes last."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Finding:
         end: the token after the last one.
         label: the tag, the label of the entity or of the arc.
         margin: wᵀΦ of the best analysis with the finding less wᵀΦ of the runner-up, which is the best analysis without
-            it; ∞ if there is no such analysis. It is negative for what is not predicted, and −∞ for what is impossible.
+            it; ∞ if there is no such analysis. It is negative if the finding is not predicted, −∞ if it is impossible.
         runner_up: the parts of the runner-up at these tokens.
-        reasons: those that decide first, which have the sign of the margin, then those of the other sign, the largest
+        reasons: first the deciding ones, with the sign of the margin, then the ones of the other sign, the largest
             first, and the bias last; the sum of their gains is the margin.
         head: the head of an arc, where a root is its own head; None for others.
         is_predicted: whether the best analysis has it.
@@ -85,7 +85,7 @@ class Finding:
     head: int | None = None
     is_predicted: bool = True
     compare: Callable[[], Comparison] = field(default=lambda: NOTHING_ELSE, repr=False, compare=False)
-    """Returns the comparison, which is made when it is asked for: naming features takes longer than all else."""
+    """Returns the comparison, which is made on request: naming features takes longer than all other steps."""
 
     @property
     def runner_up(self) -> str:
@@ -184,10 +184,10 @@ def explain(
 
 
 def with_texts(explanation: Explanation, texts: Sequence[str], tokens: Sequence[int]) -> Explanation:
-    """The explanation of a Doc of tokens with these texts, some of which are the words that are explained.
+    """The explanation for a Doc of tokens with these texts; the explained words are some of them.
 
     Args:
-        tokens: the token that each word is.
+        tokens: the token of each word.
     """
     return Explanation(texts, tuple(_in_tokens(finding, tokens) for finding in explanation.findings))
 
@@ -276,7 +276,7 @@ def _reasons(
     Args:
         pair: both structures.
         factors: the factors of each.
-        is_predicted: whether the first structure is the better one: whether reasons for it come first, or reasons
+        is_predicted: whether the first structure is the better one; then reasons for it come first, else reasons
             against it.
     """
     contributions: dict[tuple[int, str], _Contribution] = {}

@@ -1,4 +1,4 @@
-"""The parts of a component's annotation, such as tags, entities, sentence starts, arcs, for those who ask for some."""
+"""The parts of a component's annotation, such as tags, entities, sentence starts, arcs, for users' questions."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -13,7 +13,7 @@ MISSING = "-"
 
 
 class Mistake(NamedTuple):
-    """Tokens start … end − 1 of a predicted Doc, and the two annotations of them, by name; head: that of a gold arc."""
+    """Tokens start … end − 1 of a predicted Doc, and their two annotations, by name; head: of a gold arc."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Mistake(NamedTuple):
 
 
 class AnnotationParts(PartNames, Protocol):
-    """The parts of one kind of annotation: their names, the items that users know them by, and what gold says of them.
+    """The parts of one kind of annotation: their names, the items for users, and their gold annotation.
 
     Attributes:
         query_form: the items that `from_query` takes, in words.
@@ -48,10 +48,10 @@ class AnnotationParts(PartNames, Protocol):
         """A part in an analysis of the k best."""
 
     def from_query(self, item: Any) -> NamedPart:
-        """The part that a user asks about; any error but a ValueError says that `item` is not of that form."""
+        """The part that a user asks about; any error other than a ValueError means that `item` has another form."""
 
     def known(self, example: Example, bounds: Sequence[tuple[int, int]]) -> list[Known[Any]]:
-        """The gold annotation of sequences of a Doc, tokens first … end − 1 of each, as far as it is known."""
+        """The known gold annotation of sequences of a Doc, tokens first … end − 1 of each."""
 
     def mistakes(self, example: Example) -> list[Mistake]:
         """The differences of the predicted annotation from the gold one."""

@@ -1,4 +1,4 @@
-"""Which texts to annotate next: those with most of what a component is unsure of, that the ones before do not have."""
+"""Texts to annotate next: first the ones with most words that a component is unsure of and earlier ones lack."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,12 +26,12 @@ def unsure_words(
     """The words of a text that a component is unsure of, and how much, summed over their tokens.
 
     The doubt of a part is the entropy of its probability in bits or, for a margin m, max(0, 1 − |m|)³: training asks
-    for margins of 1, and predictions with margins a little below 1 are seldom wrong. That of a token, from 0 to 1, is
-    the largest doubt of the parts that it belongs to.
+    for margins of 1, and predictions with margins a little below 1 are seldom wrong. A token's doubt, from 0 to 1, is
+    the largest doubt of its parts.
 
     Args:
         words: of all tokens.
-        parts: with their scores, those that are not predicted included.
+        parts: with their scores, unpredicted ones included.
     """
     doubts = [0.0] * len(words)
     for part, score in parts:
@@ -46,12 +46,12 @@ def unsure_words(
 
 
 def ranked(texts: Sequence[Mapping[str, float]], lengths: Sequence[int]) -> Iterator[Suggestion]:
-    """The texts, each the one that adds most to those before it: greedy maximisation of Σ_w √D_w (1 − exp(−x_w)). D_w
-    is the doubt about the word w in all texts, and x_w that in the texts chosen so far. What a text adds is divided by
-    the root of its length. Copies of texts come last, with a score of 0, and count nowhere.
+    """The texts in the order of their gains: greedy maximisation of Σ_w √D_w (1 − exp(−x_w)). D_w is the doubt about
+    the word w in all texts, and x_w the doubt in the texts chosen so far. The gain of a text is divided by the root of
+    its length. Copies of texts come last, with a score of 0, and are not counted.
 
-    The sum is submodular (Wei, Iyer & Bilmes 2015): what a text adds never grows, so that values computed earlier bound
-    it (Minoux 1978).
+    The sum is submodular (Wei, Iyer & Bilmes 2015): a text's gain never grows, so that earlier values bound it (Minoux
+    1978).
 
     Args:
         texts: the doubt about each word.

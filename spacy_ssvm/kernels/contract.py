@@ -26,7 +26,7 @@ class CacheStatistics(NamedTuple):
 def compiler() -> ModuleType:
     """The module that makes kernels: `fast_compiler`, or `plain_compiler` if numba lacks the internals it needs.
 
-    It imports numba, which would otherwise be most of what a process does that only resolves configs.
+    It imports numba, which would take most of the time of a process that only resolves configs.
     """
     import numba
 
@@ -48,10 +48,10 @@ def compiler() -> ModuleType:
 
 
 class Kernel(partial[Any]):
-    """A function that numba compiles, for Python callers and for other kernels: a proxy, until its first use, of both.
+    """A function that numba compiles for Python callers and other kernels; a proxy until its first use.
 
     The first use imports numba and makes the `dispatcher`, which compiles the function for the types that it meets.
-    From then on this is a `partial` of the dispatcher, without arguments, because Python calls that at no cost.
+    Then this becomes a `partial` of the dispatcher, without arguments, because Python calls that at no cost.
     """
 
     __name__: str
@@ -80,7 +80,7 @@ class Kernel(partial[Any]):
 
     @property
     def _numba_type_(self) -> Any:
-        """Read by numba: the type of this in the code of other kernels."""
+        """The numba type of this in the code of other kernels; numba reads it."""
         return compiler().type_in_kernels(self.dispatcher)
 
     def _call_dispatcher(self, *arguments: Any, **named: Any) -> Any:

@@ -44,7 +44,7 @@ def cache_folders() -> tuple[Path, ...]:
 
 
 class DiskCache(NullCache):
-    """The disk cache of one kernel, which replaces numba's own: that one is unsafe here and slow to start.
+    """The disk cache of one kernel, in place of numba's own, which is unsafe here and slow to start.
 
     numba's cache regards machine code as current although a callee in another module has changed, does not read from
     folders that are not writable, and may confuse the files of processes that start at the same time. Here each file
@@ -62,7 +62,7 @@ class DiskCache(NullCache):
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Within it, this process may miss the kernel; it then is the only one that compiles it, until the end."""
+        """A context in which no other process compiles this kernel, if this one has to."""
         outer, self._turn = self._turn, ExitStack()
         try:
             with self._turn:
@@ -118,7 +118,7 @@ class DiskCache(NullCache):
         _warn_that_nothing_is_stored()
 
     def _paths(self, sig: Any, cpu: str, features: str) -> Iterator[Path]:
-        """The files that may hold the kernel. Code that the wheel brings goes first: it is the same on all machines."""
+        """The files that may hold the kernel. The wheel's code comes first: it is the same on all machines."""
         code = brought(features)
         if code:
             yield code.folder / self._file_name(sig, *code.level)
@@ -139,9 +139,9 @@ def _name_memory_management() -> None:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads a compiled kernel without importing what it was compiled from.
+    """Reads a compiled kernel without importing its source modules.
 
-    A kernel that calls `max` of an array refers to numba's module of these functions, whose import is that of SciPy.
+    A kernel that calls `max` of an array refers to numba's module of these functions, which imports SciPy.
     """
 
     def find_class(self, module: str, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Machine code that a wheel brings: kernels compiled where the wheel was built, for levels of processors.
+"""Machine code in a wheel: kernels compiled where the wheel was built, for levels of processors.
 
 The folder holds a file that states what the code was built for, and a folder of kernels for each level. A wheel without
 machine code lacks it. `.ci/platform_wheel.py` fills it.
@@ -35,7 +35,7 @@ _ALL_PROCESSORS = (Level("generic", ""),)
 
 
 class Brought(NamedTuple):
-    """Machine code that this process can use: its folder, and the level that it was compiled for."""
+    """The wheel's machine code that this process can use: its folder, and its level."""
 
     folder: Path
     level: Level
@@ -65,8 +65,8 @@ def built_for() -> dict[str, str]:
 def brought(features: str) -> Brought | None:
     """The machine code of the highest level that this process may use, or None if there is none.
 
-    features: what numba compiles for, such as "+avx,-avx512f": the processor's features, or what NUMBA_CPU_FEATURES
-        says. Code is used only if both the processor and this setting have all features of its level.
+    features: numba's target, such as "+avx,-avx512f": the processor's features, or NUMBA_CPU_FEATURES. Code is used
+        only if both the processor and this setting have all features of its level.
     """
     found = _search(features)
     return None if isinstance(found, str) else found

@@ -1,8 +1,8 @@
 """Large NumPy arrays in files instead of private memory, by a policy of allocation of our own (NEP 49).
 
 Pages of a shared mapping of a file do not count for RLIMIT_DATA, and where memory is short, the system writes them to
-the file and drops them. A file loses its name as soon as it is made, so that nothing is left of it when its process
-ends, or is killed.
+the file and drops them. A file loses its name as soon as it is made, so that it vanishes when its process ends, or is
+killed.
 
 A header precedes each array: two numbers, int64: the array's bytes, and the bytes that its file has room for, 0 for
 an array without a file. Functions that NumPy calls get and return addresses, int64; 0 stands for no array.
@@ -31,7 +31,7 @@ HEADER, MAPPED_HEADER = 16, 64
 """Bytes of the header, of arrays without and with a file: arrays stay aligned, to 16 and 64 bytes."""
 
 READ_WRITE, SHARED, MAY_MOVE, FAILED = 3, 1, 1, -1
-"""PROT_READ | PROT_WRITE, MAP_SHARED, MREMAP_MAYMOVE and MAP_FAILED, as they are on Linux."""
+"""PROT_READ | PROT_WRITE, MAP_SHARED, MREMAP_MAYMOVE and MAP_FAILED on Linux."""
 
 SET_HANDLER = 304
 """The place of PyDataMem_SetHandler in the table of NumPy's C API, since NumPy 1.22."""
@@ -173,13 +173,13 @@ class _Handler(ctypes.Structure):
 _POINTER = ctypes.c_void_p
 
 _HANDLERS: list[_Handler] = []
-"""All of this process: as long as it lasts, its arrays may need them."""
+"""All handlers of this process: its arrays may need them until it ends."""
 
 
 def map_large_arrays(folder: Path) -> None:
     """From now on, arrays of MIN_MAPPED bytes or more that this thread makes lie in files of this folder, on Linux.
 
-    Arrays that kernels make stay in memory, and so do those that there is no room for on the disk.
+    Arrays that kernels make, or that the disk has no room for, stay in memory.
     """
     if sys.platform != "linux" or _CONFIG.DISABLE_JIT:
         return

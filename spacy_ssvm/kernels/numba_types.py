@@ -19,7 +19,7 @@ def numba_type(annotation: Any) -> Any:
         annotation: `int`, `float`, `bool` or None, which become int64, float64, boolean and none; a tuple, such as
             `tuple[int, float]`; a NamedTuple class whose fields all have annotations; an array, such as `Int64Array`;
             `Annotated[FirstClassFunction, signature]`; a signature, which becomes the type of functions that are called
-            by their address; or a numba type, which is returned as it is.
+            by their address; or a numba type, which is returned unchanged.
 
     Raises:
         TypeError: any other annotation.

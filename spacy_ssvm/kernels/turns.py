@@ -1,4 +1,4 @@
-"""Turns: of the processes that want to compile the same kernel, one does, and the others wait for what it stores."""
+"""Turns: one of the processes that want the same kernel compiles it, and the others wait for the result."""
 
 import hashlib
 import os

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from thinc.api import Model
 
+from .. import registry  # noqa: F401  creates the registry of the features that a block of a model names
 from ..features.arc_sets import ArcFeatureSet, arc_templates
 from ..features.attributes import CLASS, DOCUMENT_LABEL
 from ..features.resources import check_gazetteers, stored_sources
@@ -47,8 +48,8 @@ def tree(
         structure, order: "projective" 1 is Eisner's algorithm, 2 adds siblings, 3 adds siblings and grandparents, all
             exact; "nonprojective" 1 is the maximum spanning tree, exact, 2 adds siblings and grandparents, by
             climbing from the best projective tree, which is approximate.
-        max_heads, margin: for each token, the first pass keeps at most max_heads heads, and only those whose
-            log-probability is at most `margin` below that of the best head; max_heads = 0 keeps all.
+        max_heads, margin: for each token, the first pass keeps at most max_heads heads, and only heads whose
+            log-probability is at most `margin` below the best one's; max_heads = 0 keeps all.
 
     Raises:
         ValueError: an unknown structure or order, or a negative number.

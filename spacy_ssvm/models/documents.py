@@ -1,9 +1,11 @@
-"""The examples of Docs in a data set: where they are, and what happens to them when Docs are replaced."""
+"""The examples of Docs in a data set: their places, also when Docs are replaced."""
 
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
+from spacy.tokens import Doc
 
 from ..growth import appended
 
@@ -21,6 +23,13 @@ def digest(*parts: np.ndarray) -> bytes:
 
 def _none() -> np.ndarray:
     return np.zeros(0, np.int64)
+
+
+def require_of_each_token(name: str, docs: Sequence[Doc], annotation: Sequence[Sized]) -> None:
+    """Raise a ValueError where gold annotation has another length than its Doc; name: the component's."""
+    for doc, one in zip(docs, annotation):
+        if len(one) != len(doc):
+            raise ValueError(f"[{name}] its codec has annotation of {len(one)} tokens for a Doc of {len(doc)}")
 
 
 @dataclass(frozen=True)
@@ -61,8 +70,8 @@ class Documents:
     def replaced_by_last(self, docs: list[int]) -> tuple[np.ndarray, "Documents"]:
         """Move the last Docs, as many as these, to the places of these. Returns the examples to keep, int64, in order.
 
-        The number of all examples stands for an empty one there. If a Doc has as many examples as before, these replace
-        the old ones.
+        In it, the number of all examples stands for an empty one. A Doc with as many examples as before replaces the
+        old ones in place.
         """
         kept = len(self) - len(docs)
         first, sizes = self.first.copy(), self.sizes.copy()

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-NEW_LABEL_COST = 0.75
-"""The cost of missing a label that is new. All of its first examples have it, and most texts do not: where it is in
-doubt, an old label costs less."""
+NEW_LABEL_COST = 0.85
+"""The cost of missing a new label. All of its first examples have it, and most texts do not: so in doubt, the old label
+is to win."""
 
 AT_ONCE = 1 << 20
-"""Rows whose logarithms, of eight bytes each, are in memory at a time."""
+"""The number of rows whose logarithms, of eight bytes each, are in memory at a time."""
 
 
 def exponents(counts: np.ndarray, earlier: np.ndarray | None) -> np.ndarray:

@@ -64,7 +64,7 @@ class Levels(NamedTuple):
         return some._replace(**fields)
 
     def with_shared_parts(self, some: S) -> S:
-        """The examples with arrays of parts that others share: they are large, and nobody changes them."""
+        """The examples with shared arrays of parts, which are large and never change."""
         return some._replace(**{name: shared(getattr(some, name)) for name in self.parts})
 
     def taken(self, some: S, examples: np.ndarray) -> S:
@@ -99,12 +99,12 @@ class Levels(NamedTuple):
 
 
 class Growing(Generic[S]):
-    """Examples that are added in chunks; what is changed in the arrays of `joined` stays.
+    """Examples that are added in chunks; changes in the arrays of `joined` persist.
 
     Args:
-        levels: of their fields.
+        levels: of the examples' fields.
         extent: finds the extent of a chunk.
-        empty: no examples; None if there are always some.
+        empty: no examples, for data sets that are read before any is added.
         docs: where the examples of each Doc are, so far none.
     """
 
@@ -152,7 +152,7 @@ class Growing(Generic[S]):
         self._extent = self._extent_of(self._joined)
 
     def add_cost(self, cost: float) -> None:
-        """Note that mistakes have got this cost."""
+        """Note a new cost of mistakes."""
         self._extent = self.extent()._replace(min_cost=min(self.extent().min_cost, cost))
 
 
@@ -173,6 +173,9 @@ class ExampleSet(DataSet, Generic[S]):
     @abstractmethod
     def make_problem(self) -> Problem:
         """The problem of all examples."""
+
+    @abstractmethod
+    def without_docs(self) -> DataSet: ...
 
     def add(self, encoded: Any) -> np.ndarray:
         self.examples.add(encoded, np.ones(self.examples.levels.count(encoded), np.int64))

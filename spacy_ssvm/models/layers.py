@@ -1,8 +1,8 @@
-"""A sparse vector in a model file, in two layers: what training has left, packed once, and what was corrected since.
+"""A sparse vector in a model file, in two layers: the trained weights, packed once, and later corrections.
 
-A packing prunes and rounds the weights that training leaves. Corrections set weights of all sizes, small ones beside
-large ones too, and each of them may decide a prediction. So they are stored beside the others, in single precision, and
-the others stay as they are in the file, however often it is loaded, corrected and saved.
+A packing prunes and rounds the trained weights. Corrections set weights of all sizes, and each of them may decide a
+prediction. So they are stored separately, in single precision, and the packed weights do not change, however often the
+file is loaded, corrected and saved.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,13 +14,13 @@ from .packing import EXACT, PART_TYPES, Packing, Sparse, compress, expanded, pac
 from .store import require_savable
 
 CORRECTED = "corrected_"
-"""In the names of the arrays of a corrected layer, before those of PART_TYPES."""
+"""The prefix of PART_TYPES in the names of a corrected layer's arrays."""
 
 CORRECTED_TYPES = {CORRECTED + name: types for name, types in PART_TYPES.items()}
 
 
 class Layers(NamedTuple):
-    """base: the weights as training has left them, packed. corrected: those that replace them, exact, and maybe 0."""
+    """base: the trained weights, packed. corrected: weights that replace some of them, exact, and maybe 0."""
 
     base: Sparse
     corrected: Sparse
@@ -35,7 +35,7 @@ class SavedLayers(NamedTuple):
 
     Attributes:
         are_exact: whether the base is neither pruned nor rounded.
-        are_corrected: whether training has been corrections, so that what they have not changed stays as it is.
+        are_corrected: whether training has been corrections, so that all other weights stay the same.
     """
 
     layers: Layers
@@ -56,8 +56,8 @@ def layered(indices: np.ndarray, weights: np.ndarray, packing: Packing, earlier:
 
     Args:
         indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero.
-        earlier: at the same indices; None if training has started from zero. Nothing that was pruned or corrected
-            before is pruned.
+        earlier: at the same indices; None if training has started from zero. Entries that were pruned or corrected
+            before are not pruned.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.
@@ -102,7 +102,7 @@ def unpack_corrected(prefix: str, arrays: Mapping[str, np.ndarray], length: int)
 
 
 def _differing(indices: np.ndarray, weights: np.ndarray, of_base: np.ndarray, base: np.ndarray) -> Sparse:
-    """The entries that differ from those of the base, whose indices are `of_base`."""
+    """The entries that differ from the base's; of_base: the base's indices."""
     changed = weights != _values_at(of_base, base, indices)
     gone = (_values_at(indices, weights, of_base) == 0) & (base != 0)
     zeros = np.zeros(int(np.count_nonzero(gone)), np.float32)

@@ -1,4 +1,4 @@
-"""The parts of structures in spaCy's terms: tokens of a Doc, their labels and heads; and the features behind them."""
+"""The parts of structures in spaCy's terms: tokens of a Doc, their labels and heads; and the features that fire."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -34,7 +34,7 @@ class NamedPart(NamedTuple):
     part: Any = None
 
     def phrase(self, words: Sequence[str]) -> str:
-        """The part in words, such as "PER", or "nsubj of eats" for an arc; words: those of the Doc."""
+        """The part in words, such as "PER", or "nsubj of eats" for an arc; words: of the Doc."""
         return self.label if self.head in (None, self.start) else f"{self.label} of {words[self.head]}"
 
 
@@ -59,10 +59,10 @@ class FactorFeatures(Protocol[Y_contra]):
     """The features of one sequence, by the factors in which they fire."""
 
     def features(self, factor: Any) -> list[tuple[str, float]]:
-        """The name of each feature that fires in a factor, and what it adds to the score."""
+        """The name of each feature that fires in a factor, and its contribution to the score."""
 
     def text(self, y: Y_contra, factor: Any) -> str:
-        """The part of y at the position of a factor, in words; the factor may be that of another structure."""
+        """The part of y at the position of a factor, in words; the factor may be another structure's."""
 
 
 def numbers_of(labels: Iterable[str | None], known: Sequence[str]) -> np.ndarray:

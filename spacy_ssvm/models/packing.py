@@ -2,8 +2,8 @@
 
 Numbers of several bytes are stored plane by plane, all first bytes, then all second bytes, as by HDF5's shuffle filter,
 and then deflated: bytes that vary little, such as high bytes and exponents, become small. Ascending indices are stored
-as the gaps between them. Of a large vector with as many zeros as other weights, a bit for each weight takes less, and
-exact weights are stored as they are: deflating would save a sixth, and inflating would take half the time of loading.
+as the gaps between them. For a large vector with as many zeros as other weights, a bit for each weight takes less room.
+Exact weights are not deflated: that would save a sixth, and inflating would take half the time of loading.
 """
 
 import zlib
@@ -21,7 +21,7 @@ BLOCK = 64
 """Number of consecutive weights with a common scale; it is small, so that an outlier makes few others coarse."""
 
 WORTHWHILE = 0.875
-"""Data that deflating does not shrink below this fraction is stored as it is; inflating would be a third of loading."""
+"""Data that deflating does not shrink below this fraction is not deflated; inflating would be a third of loading."""
 
 _MAX_MAGNITUDE = {"float16": 1.0, "int8": 127.0}
 """The largest magnitude of a weight of each type, in units of the scale of its block."""
@@ -48,8 +48,8 @@ class Packing:
 
     Attributes:
         weight_dtype: "float32" is exact, "float16" has 11 significant bits, and "int8" 127 steps up to the largest
-            magnitude of a block, but none smaller than the smallest weight that a keep_fraction keeps: to be exact
-            about less than what is dropped takes room and helps nothing.
+            magnitude of a block, but none smaller than the smallest weight that a keep_fraction keeps: more precision
+            than that takes room and does not help.
         keep_fraction: the fraction of the non-zero weights that is kept, above 0 and at most 1; the smallest magnitudes
             are dropped.
 
@@ -111,7 +111,7 @@ class Masked(NamedTuple):
         return vector
 
     def size(self) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are."""
+        """The number of non-zero weights, and of all weights."""
         return int(np.count_nonzero(self.values)), self.length
 
     def indices(self) -> np.ndarray:
@@ -124,7 +124,7 @@ class Masked(NamedTuple):
 
 
 _ROUNDED_TOGETHER = 1 << 20
-"""Weights of which a rounded copy is in memory at a time; a multiple of 8."""
+"""The number of weights whose rounded copy is in memory at a time; a multiple of 8."""
 
 
 def masked(vector: np.ndarray) -> Masked:
@@ -156,7 +156,7 @@ def compress(
 
     Args:
         indices: int64 [n], ascending, and weights: float32 [n], of the entries that are not zero.
-        is_protected: bool [n], the entries that are not dropped; the packing's fraction is that of the others.
+        is_protected: bool [n], the entries that are not dropped; the packing's fraction applies to the others.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.
@@ -241,7 +241,7 @@ def unpack(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> tuple[
 
 
 def unpack_sparse(prefix: str, arrays: Mapping[str, np.ndarray], length: int) -> Sparse:
-    """Unpack the arrays of `pack` or `pack_masked`: entries as they are stored, with indices below `length`.
+    """Unpack the arrays of `pack` or `pack_masked`: the stored entries, with indices below `length`.
 
     Raises:
         DamagedModel: an array is damaged, or an index out of range.
@@ -393,10 +393,10 @@ def _inflated(packed: np.ndarray, types: Mapping[int, str], max_count: int) -> n
 
 
 def _stored_blocks(stream: memoryview) -> tuple[bytes, int]:
-    """The data of the blocks at the begin of a deflated stream that are stored as they are, and the place of the next.
+    """The data of the uncompressed blocks at the start of a deflated stream, and the place of the next block.
 
-    The last block is never among them. To copy them is several times as fast as to inflate them, and where numbers are
-    weights, most blocks are such.
+    The last block is never among them. Copying them is several times as fast as inflating them, and most blocks of
+    weights are uncompressed.
     """
     blocks, at = [], _HEADER
     while stream[at : at + 1].tobytes() == b"\0":

@@ -1,8 +1,8 @@
 """The protocols between a model and the layers above it, the same for every structure.
 
-An *output space* belongs to a component: it has labels, and says what a Doc fixes. A *structured model* binds templates
-to it. It makes data sets for training, a predictor from weights, and keeps weights in a thinc Model. Nothing above asks
-which structure it is.
+An *output space* belongs to a component: it has the labels, and the constraints that a Doc sets. A *structured model*
+binds templates to it. It makes data sets for training, a predictor from weights, and keeps weights in a thinc Model.
+Nothing above asks which structure it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,8 +33,8 @@ class Settings:
     """The settings that all components share.
 
     Attributes:
-        n_threads: how many threads predict, and call oracles while w stays as it is.
-        packing: how weights are saved, and predicted with; a solver learns with exact ones.
+        n_threads: how many threads predict, and call oracles at a fixed w.
+        packing: how weights are saved, and rounded for prediction; a solver learns with exact ones.
         save_solver_state: whether the state of the solver is saved and loaded, too, so that learning goes on as if it
             had not been interrupted.
         save_feature_names: whether names of features are collected in training and saved, where the structure has any.
@@ -156,12 +156,12 @@ class ManyLayouts(DataSet, Protocol):
 
     By row, all weights of a feature lie side by side: for every solver and any number of threads. By use, weights are
     numbered in the order in which the max-oracle first writes them: for solvers that call no other oracle, and in one
-    thread. What nobody writes to takes no memory, if weights in use lie side by side.
+    thread. Places never written to take no memory, as weights in use lie side by side.
     """
 
     def number_weights(self, by_use: bool) -> None:
-        """Number weights by use, where training starts from zero, or by row, with all weights that it starts from:
-        other solvers than that of corrections move those of features that no Doc has, too."""
+        """Number weights by use, if training starts from zero, or by row, with all initial weights: solvers other than
+        the corrections' also move features that no Doc has."""
 
     def by_row(self, vector: np.ndarray) -> np.ndarray:
         """A vector of weights, float64 [d], by row."""
@@ -225,17 +225,17 @@ class Sharded(DataSet, Protocol):
 
 
 class Weights(Protocol):
-    """The weights of a model to predict with; whatever a structure needs, such as `packing.Masked`."""
+    """The weights of a model to predict with, of a type of the structure's own, such as `packing.Masked`."""
 
     def size(self) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are."""
+        """The number of non-zero weights, and of all weights."""
 
 
 Predictor = Callable[[Sequence[Doc]], Callable[[], Sequence[Any]]]
 """Reads Docs; returns a function that predicts, in any thread, an item for each Doc, with weights that are fixed.
 
-Both may raise a Contradiction: no structure agrees with a Doc and the setting `patterns`. What is stored about word
-types has to go with their `features.columns.Generation`.
+Both may raise a Contradiction: no structure agrees with a Doc and the setting `patterns`. Data stored about word types
+has to be dropped with their `features.columns.Generation`.
 """
 
 
@@ -262,12 +262,11 @@ class Start(NamedTuple):
 
     Attributes:
         weights: `Weights` to start from.
-        only_present: whether they are corrected: the weights of features that no Doc has stay as they are, so that the
-            data set may leave them out, and no Doc is cut, as none is in prediction, unless labels are new.
-        first_pass: for training from zero, as `training.first_pass` has learnt it.
-        state: `DataSet.state`, if the saved training goes on; then the solver has the vector.
-        new_labels: the component's labels that corrections are to learn, as the weights did not know them when they
-            were loaded.
+        only_present: whether training corrects the weights: features that no Doc has keep theirs, so that the data set
+            may leave them out, and unless there are new labels, Docs are not cut, as in prediction.
+        first_pass: for training from zero, learnt by `training.first_pass`.
+        state: `DataSet.state`, if saved training resumes; the solver's state then has the weights.
+        new_labels: the component's labels that corrections are to learn, because the loaded weights lack them.
     """
 
     weights: Any = None
@@ -278,7 +277,10 @@ class Start(NamedTuple):
 
 
 class StructuredModel(Protocol):
-    """Templates and an output space, bound together; with other labels another one is bound."""
+    """Templates bound to an output space.
+
+    A shallow copy gets another space or other settings, so that nothing but labels may be derived from these and kept.
+    """
 
     space: Any
     settings: Settings
@@ -290,13 +292,16 @@ class StructuredModel(Protocol):
         """Reads the columns that the templates name."""
 
     def encode(self, examples: Sequence[Example], gold: Sequence[Any]) -> Batch:
-        """A batch for the data set, from examples and their gold annotation, each as the component's codec reads it."""
+        """A batch for the data set, from examples and their gold annotation, each as the component's codec reads it.
+
+        There may be no examples.
+        """
 
     def data_set(self, start: Start) -> "tuple[DataSet, np.ndarray | None]":
         """A data set without Docs, and the vector that training starts from: float64 or float32 [d], None for zero.
 
         Raises:
-            ValueError: the state is that of another model.
+            ValueError: the state belongs to another model.
         """
 
     def trained(self, data: "DataSet", vector: np.ndarray) -> Any:
@@ -306,7 +311,7 @@ class StructuredModel(Protocol):
         """A predictor with these weights."""
 
     def store(self, weights: Any, packing: Packing = EXACT, saved: Saved | None = None) -> None:
-        """Put the weights into the thinc Model. Those of labels that have been appended since they were made are zero.
+        """Put the weights into the thinc Model, with zeros for labels appended since.
 
         Args:
             saved: the file from which training has started, maybe with fewer labels; None for zero.
@@ -331,7 +336,7 @@ class TwoPasses(Protocol):
     def first_pass_examples(self, batches: Sequence[Any]) -> Any:
         """Examples of a first pass, from one or more batches; None if there is nothing to learn.
 
-        `training.first_pass` learns from them by their type.
+        `training.first_pass.learn` learns from them by their type, for which a function is registered there.
         """
 
 

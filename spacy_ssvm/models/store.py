@@ -8,8 +8,8 @@ import numpy as np
 import srsly
 from thinc.api import Model, NumpyOps
 
-FORMAT = 6
-"""Version of the model file of chains; no other one is read."""
+FORMAT = 1
+"""Version of the model file of a structure that names none; no other one is read."""
 
 MAX_WEIGHT = 1e30
 """Weights that are saved must be smaller than this, so that sums of weights do not overflow."""
@@ -31,9 +31,8 @@ class Saved(NamedTuple):
     """The file from which training has started.
 
     Attributes:
-        arrays: those of the model, checked.
-        are_corrected: whether training has been corrections, which leave all weights that they do not change as they
-            are in the file.
+        arrays: of the model, checked.
+        are_corrected: whether training has been corrections, which keep all other weights of the file.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -81,7 +80,7 @@ def store_arrays(
     """Store all arrays in the model, with a digest and their shape, as defined by the structure.
 
     Args:
-        labels: those of the component. The digest covers the labels and the model's attributes, too.
+        labels: of the component. The digest covers the labels and the model's attributes, too.
         exact: whether the arrays hold the weights as learnt, neither pruned nor rounded.
         version: the format.
     """
@@ -191,7 +190,7 @@ def require_weights(weights: np.ndarray) -> None:
 
 
 def require_savable(weights: np.ndarray) -> None:
-    """Raise a ValueError unless all weights, float, can be loaded again once they are saved."""
+    """Raise a ValueError unless all weights, float, can be saved and loaded again."""
     if not _largest(weights) < MAX_WEIGHT:
         # The first one that is too large, or no number.
         value = weights[~(np.abs(weights) < MAX_WEIGHT)][0]

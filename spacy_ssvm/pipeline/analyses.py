@@ -1,4 +1,4 @@
-"""Morphological analyses: labels of a coarse tag and features, what they have in common, and the kinds of tokens."""
+"""Morphological analyses: labels of a coarse tag and features, their common attributes, and the kinds of tokens."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ POS_FEATURE = "POS"
 NO_FEATURES = Morphology.EMPTY_MORPH
 """The string that spaCy stores for an analysis without features; nothing stands for a missing analysis."""
 SHARED = "any|"
-"""Before the name of an attribute, such as `any|Case=Nom`, which has weights for all labels with this feature."""
+"""The prefix of attributes, such as `any|Case=Nom`, whose weights are for all labels with this feature."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -41,9 +41,9 @@ def attributes_of(label: str) -> list[str]:
 
 @lru_cache(maxsize=16)
 def weight_labels_of(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """The labels, each followed by the attributes that it is the second one to have.
+    """The labels; an attribute follows the second label that has it.
 
-    An attribute of one label would say the same as the label. More labels do not change the places of those before.
+    An attribute of one label would equal the label. New labels do not change earlier places.
     """
     found: list[str] = []
     counts = Counter[str]()
@@ -59,8 +59,8 @@ class Analyses:
     Kind 0 allows all labels; then there are K − 1 kinds, one for each set of features and for each coarse tag, and L
     kinds of `with_fixed`. pairs: the coarse tag and the features of each label, both empty for attributes. values:
     uint64 [L, 2], spaCy's numbers of features and tags. allowed: bool [K, L], the labels that each kind allows. kinds:
-    int32 [L, 2], those of tokens that are limited to a label's features, and to its tag. kinds_of_labels: by spaCy's
-    numbers of features and tag.
+    int32 [L, 2], the kinds of tokens limited to a label's features, and to its tag. kinds_of_labels: by spaCy's numbers
+    of features and tag.
     """
 
     def __init__(self, weight_labels: Sequence[str]) -> None:
@@ -83,10 +83,10 @@ class Analyses:
         self.kinds_of_labels = {pair: len(self.allowed) + label for label, pair in labels if any(pair)}
 
     def limited(self, kinds: np.ndarray, column: int, present: np.ndarray) -> np.ndarray:
-        """The kinds of tokens, int32 [T], with those that allow the present features (0) or tags (1) only.
+        """The kinds of tokens, int32 [T], limited to the present features (column 0) or tags (1).
 
         Args:
-            present: uint64 [T], spaCy's numbers, 0 for none. Numbers that no label has change nothing.
+            present: uint64 [T], spaCy's numbers, 0 for none. A number that no label has is no limit.
         """
         first, distinct = self._distinct[column]
         if not len(distinct):

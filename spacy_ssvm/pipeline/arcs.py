@@ -1,4 +1,4 @@
-"""The arcs of dependency trees as parts, for those who ask for some, and the output space of a parser."""
+"""The arcs of dependency trees as parts, for users' questions, and the output space of a parser."""
 
 import operator
 from collections.abc import Iterable, Sequence
@@ -61,7 +61,7 @@ class Arcs(ArcNames):
 
 @dataclass(frozen=True)
 class ParserSpace:
-    """The output space of a parser's trees, a `models.tree.space.TreeSpace`. Its settings are those of the codec."""
+    """The output space of a parser's trees, a `models.tree.space.TreeSpace`, with the codec's settings."""
 
     structure: ClassVar[str] = "ssvm_tree"
     architecture: ClassVar[str] = "spacy-ssvm.Tree.v1"
@@ -116,7 +116,7 @@ class ParserSpace:
 
 
 def _check_across(docs: Sequence[Doc], heads: np.ndarray, outside: np.ndarray, multi_root: bool) -> None:
-    """Check the given heads if some of them are outside the part that is parsed together with their modifier.
+    """Check the given heads if some are outside the part of a sentence in which their modifier is parsed.
 
     Args:
         heads: int64 [T], as tokens, counted through all Docs; UNKNOWN where none is given.

@@ -25,7 +25,7 @@ from .complaints import Warnings, unset_annotation
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 SUGGESTED_TOGETHER = 128
-"""The number of Docs of which `suggest` reads the features at a time."""
+"""The number of Docs whose features `suggest` reads at a time."""
 SMALLEST_DOUBTFUL_PROBABILITY = 1e-4
 """`suggest` neglects parts with smaller probabilities: their entropy is below 0.0015 bits."""
 
@@ -43,11 +43,11 @@ class OfWords(NamedTuple):
 class Asking:
     """Answers about Docs by the present weights of a component. All annotation of the Docs acts as a constraint.
 
-    Docs are read without whitespace tokens. Answers name the tokens of the Docs with them.
+    Docs are read without whitespace tokens; answers number the tokens of the original Docs.
 
     Args:
         codec: names the parts of answers.
-        predictor: returns the one with the present weights.
+        predictor: returns a predictor with the present weights.
         beta: β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)); None if there is none, and scores are margins.
         reads: annotation that features have learnt from.
         warn: issues the component's warnings.
@@ -129,7 +129,7 @@ class Asking:
         return part
 
     def explain(self, doc: Doc, part: NamedPart | None) -> Explanation:
-        """Why these parts of a Doc are predicted, or this one is or is not."""
+        """The reasons why the parts of a Doc are predicted, or why the given one is, or is not."""
         names, scoring = named_parts(self._codec), self._scoring()
         (words,), sequences = self._read([doc], lambda docs: scoring.explained(docs[0]))
         try:
@@ -158,7 +158,7 @@ class Asking:
     def calibration_examples(self, docs: Sequence[Doc], examples: Sequence[Example]) -> list[CalibrationExample]:
         """The sequences of these Docs with their scores, and with the known gold annotation of their examples.
 
-        Neither have whitespace tokens.
+        Both are without whitespace tokens.
         """
         parts, found = named_parts(self._codec), []
         for example, sequences in zip(examples, self._sequences(docs)[1]):
@@ -174,7 +174,7 @@ class Asking:
         return self._read(docs, self._scoring().scored)
 
     def _read(self, docs: Sequence[Doc], read: Callable[[Sequence[Doc]], Answer]) -> tuple[Sequence[Doc], Answer]:
-        """The Docs of the words of Docs, and what a predictor reads of them."""
+        """The Docs of the words of Docs, and a predictor's answers about them."""
         self._check_annotation(docs)
         try:
             with self._naming(docs):
@@ -248,14 +248,14 @@ class AskedComponent(Protocol):
     """A component that is asked about Docs."""
 
     def _without_own(self, docs: Any) -> list[Doc]:
-        """The Docs, or this one alone, without what this component has set: copies of them, where it has set any."""
+        """The Docs, or this single one, without the component's own annotation; copies of them, where there is any."""
 
 
 def of_docs(ask: Callable[Concatenate[Any, Sequence[Doc], P], Iterable[Answer]]) -> MethodOfDocs[P, Answer]:
-    """A method that takes a Doc, or an iterable of Docs, and answers about it, or gives the list of answers about them.
+    """A method that takes a Doc, or an iterable of Docs, and returns the answer about it, or the list of answers.
 
     Args:
-        ask: the method for a sequence of Docs, without what the component itself has set there.
+        ask: the method for a sequence of Docs without the component's own annotation.
     """
 
     @wraps(ask)
@@ -267,12 +267,12 @@ def of_docs(ask: Callable[Concatenate[Any, Sequence[Doc], P], Iterable[Answer]])
 
 
 def as_docs(docs: Doc | Iterable[Doc]) -> list[Doc]:
-    """These Docs; a Doc alone is one of them, as for spaCy's components."""
+    """These Docs as a list; a single Doc counts as one, as for spaCy's components."""
     return [docs] if isinstance(docs, Doc) else list(docs)
 
 
 def checked_docs(name: str, docs: Any) -> list[Doc]:
-    """These Docs, or this one alone. name: of the component, for messages.
+    """These Docs, or this single one. name: of the component, for messages.
 
     Raises:
         TypeError: these are no Docs.

@@ -25,12 +25,12 @@ Warn = Callable[[str], None]
 
 
 class Gaps(NamedTuple):
-    """Counts of what is missing, contradictory or not learnt in gold annotation, summed up over the parts of a corpus.
+    """Counts of missing, contradictory or unlearnt gold annotation, summed up over the parts of a corpus.
 
     Attributes:
-        counts: of tokens, examples and others, by names of the codec's; "unknown" is what is not annotated.
-        labels: how often the component's occur.
-        named: the names of the examples in which something is wrong or unknown, by the same names.
+        counts: of tokens, examples and others, by the codec's names for them; "unknown" counts unannotated ones.
+        labels: how often each of the component's labels occurs.
+        named: the names of the examples with such a gap, by the same names.
     """
 
     counts: Counter[str]
@@ -45,7 +45,7 @@ class Gaps(NamedTuple):
             self.named.setdefault(name, []).extend(examples)
 
     def wrong(self) -> "Gaps":
-        """Gaps that are wrong, without what is only missing."""
+        """The gaps without merely missing annotation."""
         named = {name: examples for name, examples in self.named.items() if name != "unknown"}
         return Gaps(Counter({name: self.counts[name] for name in named}), Counter(), named)
 
@@ -57,8 +57,8 @@ class Survey:
     Attributes:
         n_examples: their number.
         label_counts: how often each label occurs.
-        of_corrections: whether they correct a loaded component, so that nothing in them is too rare to be learnt.
-        advice: what to do where there are no labels, besides.
+        of_corrections: whether they correct a loaded component; then no label is too rare to be learnt.
+        advice: further advice if there are no labels.
     """
 
     n_examples: int
@@ -67,7 +67,7 @@ class Survey:
     advice: str = ""
 
     def add(self, others: "Survey") -> None:
-        """Add what other examples say."""
+        """Add the survey of other examples."""
         self.n_examples += others.n_examples
         self.label_counts.update(others.label_counts)
 
@@ -80,7 +80,7 @@ class Survey:
         return sorted(self.labels_to_learn() - set(labels))
 
     def require_labels(self, name: str, labels: Sequence[str], reasons: Sequence[str] = ()) -> None:
-        """Check that these can be all labels to learn, where this is the survey of all training examples.
+        """Check that these can be all labels to learn, given this survey of all training examples.
 
         Args:
             name: of the component.
@@ -106,8 +106,8 @@ class SavedCodec(NamedTuple):
     """Contents of a codec for a file, besides labels.
 
     Attributes:
-        settings: those that the weights depend on, which loading takes from the file, not from the config.
-        notes: what it knows of examples, as texts by name.
+        settings: the ones that the weights depend on; loading takes them from the file, not from the config.
+        notes: its knowledge from examples, as texts by name.
     """
 
     settings: Mapping[str, Any]
@@ -151,7 +151,7 @@ class Codec(ABC):
     @property
     @abstractmethod
     def space(self) -> OutputSpace:
-        """The output space of these labels, as the structured model takes it."""
+        """The output space of these labels, for the structured model."""
 
     @property
     def saved(self) -> SavedCodec:
@@ -174,12 +174,12 @@ class Codec(ABC):
         return Survey(len(gold), Counter())
 
     def with_survey(self, survey: Any) -> "Self":
-        """The codec with notes of examples added, from their survey; itself if they say nothing new."""
+        """The codec with notes of examples added, from their survey; itself if there is nothing new."""
         return self
 
     @abstractmethod
     def gold(self, example: Example) -> Any:
-        """The gold annotation of the predicted Doc; its `is_annotated` says whether it has anything to learn."""
+        """The gold annotation of the predicted Doc; its `is_annotated` tells whether there is anything to learn."""
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Gaps:
         """The gaps in the gold annotation of the examples with these numbers: missing, contradictory or not learnt."""
@@ -208,7 +208,7 @@ class Codec(ABC):
         """Annotate the Docs with the predictions of a predictor. given: of each Doc, before anything is written."""
 
     def complaint(self, docs: Sequence[Doc]) -> str | None:
-        """A warning about Docs to predict on, said once; None where nothing is wrong with them."""
+        """A warning about Docs to predict on, issued once; None if there is nothing to warn of."""
         return None
 
     def check_label(self, label: Any) -> None:
@@ -219,7 +219,7 @@ class Codec(ABC):
 
     @property
     def parts(self) -> AnnotationParts | None:
-        """The parts of its annotation, for those who ask for some; None if they have no names."""
+        """The parts of its annotation, for users' questions; None if they have no names."""
         return None
 
 

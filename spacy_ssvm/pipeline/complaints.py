@@ -1,4 +1,4 @@
-"""Warnings about a corpus, a pipeline or Docs, None where nothing is wrong; and how a component issues them."""
+"""Warnings about a corpus, a pipeline or Docs, None if all is right; and how a component issues them."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ from ..wording import counted, quoted
 from ..words import token_of
 
 MAX_SAID = 1000
-"""The max number of complaints that are remembered, so as not to repeat them: those about examples name their texts."""
+"""The max number of complaints that are remembered, so as not to repeat them; many quote texts."""
 
 
 class Warnings:
-    """Warnings in the name of a component, which remembers those that are to be said once.
+    """Warnings in the name of a component, which remembers the ones to be issued once.
 
     Args:
         name: of the component.
@@ -36,7 +36,7 @@ class Warnings:
             warnings.warn(f"[{self.name}] {complaint}", stacklevel=4)
 
     def once(self, kind: str, complaint: str | None) -> None:
-        """Warn, unless nothing is wrong or a complaint of this kind has been said before."""
+        """Issue a warning, unless it is None or one of this kind was issued before."""
         if complaint is not None and kind not in self._said:
             if len(self._said) == MAX_SAID:
                 self._said.clear()
@@ -67,7 +67,7 @@ def tokenizer(nlp: Language, references: Sequence[Doc]) -> str | None:
 
 
 def impossible(parts: AnnotationParts | None) -> str:
-    """An example, in brackets, of gold annotation that the structure may not allow; empty where none is known."""
+    """An example, in brackets, of gold annotation that the structure may not allow; empty if none is known."""
     return "" if parts is None else f" ({parts.impossible})"
 
 
@@ -82,7 +82,7 @@ def projections(
 
     Args:
         numbers: of the examples in the data set.
-        names: returns those of the examples with some of these numbers.
+        names: returns the names of the examples with these numbers.
         docs: where these examples are in the data set.
         changed: the data set's examples, int64, whose gold was replaced.
         parts: of the annotation.
@@ -124,7 +124,7 @@ def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
 
 
 def failed_batch(n_docs: int, error: Exception) -> str:
-    """Warning about a batch that could not be annotated, although each of its Docs could be alone."""
+    """Warning about a batch that could not be annotated, although each single Doc could."""
     return (
         f"a batch of {counted(n_docs, 'document')} could not be annotated, but each of them could be alone, which "
         f"takes longer: {error!r}. Where memory was short, use a smaller batch_size; else please report this, as it is "
@@ -149,7 +149,7 @@ def new_labels(labels: Sequence[str]) -> str:
 
 
 def kept_by_workers(settings: Settings) -> str | None:
-    """Warning about settings to save what a component does not get from the workers that train it."""
+    """Warning about settings to save data that workers do not send to the component they train."""
     lost = ["no state of the solver"] * settings.save_solver_state + [
         "no names of features"
     ] * settings.save_feature_names

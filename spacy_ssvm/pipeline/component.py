@@ -17,7 +17,6 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..inspect.confidence import inverse_temperature
 from ..inspect.explanation import Explanation
 from ..inspect.suggestion import Suggestion
 from ..memory import return_large
@@ -32,7 +31,7 @@ from ..training.calibration import CalibrationExample, Fit, fit
 from ..training.examples import is_placeholder, numbered
 from ..training.figures import Figures
 from ..wording import quoted
-from ..words import example_of_words, words_of
+from ..words import copy_of, example_of_words, words_of
 from . import complaints, training_record
 from .asking import Asking, OfWords, as_docs, checked_docs, of_docs
 from .codec import Codec, renamed
@@ -55,9 +54,9 @@ class SsvmPipe(TrainablePipe):
         vocab: the shared vocabulary.
         model: a thinc Model from one of our architectures.
         name: of the component in its pipeline.
-        codec: reads gold annotation and writes predictions; its labels are those to begin with.
+        codec: reads gold annotation and writes predictions; it has the initial labels.
         solver: the parameters of the solver.
-        settings: threads, and what is saved.
+        settings: n_threads, and what is saved.
         scorer: spaCy's scoring function.
 
     Raises:
@@ -124,7 +123,7 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def vocab(self) -> Vocab:
-        """The shared vocabulary. It stays: a pipeline with another one takes the component by `source`."""
+        """The shared vocabulary, read-only: a pipeline with another one takes the component by `source`."""
         return self.trained.vocab
 
     @vocab.setter
@@ -136,7 +135,7 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def model(self) -> Model:
-        """The thinc Model with the weights that were saved or loaded. It stays: `from_bytes` loads other weights."""
+        """The thinc Model with the saved or loaded weights, read-only: `from_bytes` loads other weights."""
         return self.trained.model
 
     @model.setter
@@ -211,11 +210,11 @@ class SsvmPipe(TrainablePipe):
         self.trained = trained.with_record(record)
 
     def add_label(self, label: str) -> int:
-        """Add a label, with weights of zero; all other weights stay. If anything has been learnt before, it is not
-        predicted before an example that has it, unless annotation or patterns leave nothing else.
+        """Add a label, with weights of zero; all other weights stay. After training, it is not predicted before an
+        example that has it, unless annotation or patterns leave nothing else.
 
         Returns:
-            1, or 0 if the label is there already.
+            1, or 0 if the component has the label.
 
         Raises:
             ValueError: the label is no string, empty, or none that the component can set.
@@ -291,11 +290,11 @@ class SsvmPipe(TrainablePipe):
             sgd: an optimizer says that the batch ends here, as with spaCy's components; it is not used.
 
         If the config's training.accumulate_gradient, at `initialize`, was more than 1, this is a part of a batch, and
-        `finish_update` learns from all parts, with the same result as from one. Parts with examples that are not known
-        yet are kept until then, as a later part may have new labels. After `nlp.resume_training`, this holds from the
-        second batch on, if `finish_update` has ended a first one of several parts.
+        `finish_update` learns from all parts, with the same result as from one. Parts with new examples are kept until
+        then, as a later part may have new labels. After `nlp.resume_training`, this holds from the second batch on, if
+        `finish_update` has ended a first one of several parts.
 
-        Of a loaded component, an update corrects what it predicts for the examples, and warns where that is impossible.
+        An update of a loaded component corrects its predictions for the examples, and warns if that is impossible.
 
         Returns:
             `losses`, with the solver's loss added under the component's name.
@@ -330,7 +329,7 @@ class SsvmPipe(TrainablePipe):
         """Learn the predictions that the component made at `nlp.resume_training`, so as not to forget them.
 
         Args:
-            examples: only their predicted Docs are read; annotation that the component has not set itself stays.
+            examples: only their predicted Docs are read; annotation by others stays.
             sgd: ignored, as our solvers do not use it.
             losses: the losses so far; the solver's is added under the component's name.
             config: ignored. Before `nlp.resume_training`, nothing is learnt.
@@ -343,7 +342,7 @@ class SsvmPipe(TrainablePipe):
         examples = self._examples(examples, "rehearse")
         if self._learning.tutor is not None:
             docs = self._without_own([example.predicted for example in examples])
-            self._learning.rehearse(examples, [doc.copy() for doc in docs], losses)
+            self._learning.rehearse(examples, list(map(copy_of, docs)), losses)
         return losses
 
     @property
@@ -397,8 +396,8 @@ class SsvmPipe(TrainablePipe):
         self._learning.retune(solver, anew)
 
     def count_weights(self) -> tuple[int, int]:
-        """The number of non-zero weights, and of all weights: those of features with a non-zero weight or, if features
-        are hashed, of the whole table. Both are 0 before anything is learnt.
+        """The number of non-zero weights, and of all weights: of features with a non-zero weight or, if features are
+        hashed, of the whole table. Both are 0 before anything is learnt.
         """
         return self.trained.count()
 
@@ -468,7 +467,7 @@ class SsvmPipe(TrainablePipe):
         """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)), from calibration or, without it, from the solver; None if
         there is no such distribution."""
         beta = self.trained.record.inverse_temperature
-        return inverse_temperature(self.solver) if beta is None else beta
+        return self.solver.inverse_temperature if beta is None else beta
 
     @property
     def has_probabilities(self) -> bool:
@@ -525,8 +524,8 @@ class SsvmPipe(TrainablePipe):
         return answers[0] if isinstance(docs, Doc) else answers
 
     def suggest(self, docs: Iterable[Doc]) -> Iterator[Suggestion]:
-        """Rank Docs for annotation, the most useful first: those with many tokens whose tag, entity, sentence start or
-        head is uncertain, and with words that the Docs ranked before them do not have; see `inspect.suggestion`.
+        """Rank Docs for annotation, the most useful first: with many tokens whose tag, entity, sentence start or head
+        is uncertain, and with words that Docs ranked before do not have; see `inspect.suggestion`.
 
         A Doc's annotation acts as a constraint, except what the component has set itself; nothing is written to it.
 
@@ -538,8 +537,8 @@ class SsvmPipe(TrainablePipe):
     def calibration_examples(self, examples: Iterable[Example]) -> list[CalibrationExample]:
         """Each sequence of these examples, with its scores and its known gold annotation.
 
-        The predicted Docs have the annotation of earlier components; what this one has set does not count. Predictions
-        are wrong where the gold label is unknown to the component.
+        The predicted Docs have the annotation of earlier components; this one's own does not count. Predictions are
+        wrong where the gold label is unknown to the component.
 
         Raises:
             ValueError: the component is not trained yet, or its structure has no exact sums.
@@ -615,8 +614,7 @@ class SsvmPipe(TrainablePipe):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle settings, weights and the solver's state, if it is to be saved, and nothing that is derived from
-        them."""
+        """Pickle settings, weights and, if it is to be saved, the solver's state, without derived data."""
         return _not_yet_made, (type(self),), (self.trained, _fields(self))
 
     def __setstate__(self, state: tuple[TrainedState | Learning, dict[str, Any]]) -> None:
@@ -626,14 +624,14 @@ class SsvmPipe(TrainablePipe):
             setattr(self, key, value)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SsvmPipe":
-        """A component that goes on as this one would, learning included, with weights and a training of its own."""
+        """A copy with its own weights and training, which predicts and learns as this one would."""
         copied = memo[id(self)] = _not_yet_made(type(self))
         fields = {**_fields(self), "_own_annotation": self._own_annotation}
         copied.__setstate__(deepcopy((self._learning, fields), memo))
         return copied
 
     def copy_into(self, other: "SsvmPipe") -> None:
-        """Make another component of this kind and vocabulary go on as this one would; this one stays as it is."""
+        """Give another component of this kind and vocabulary this one's state; this one does not change."""
         memo = {id(self): other, id(self.vocab): self.vocab}
         other.__setstate__(deepcopy((self._learning, _fields(self)), memo))
 
@@ -652,8 +650,8 @@ class SsvmPipe(TrainablePipe):
         return self.trained.predictor
 
     def _without_own(self, docs: Any) -> list[Doc]:
-        """The Docs, or this one alone, without whitespace tokens and what this component has set: copies of them, where
-        there are any."""
+        """The Docs, or this single one, without whitespace tokens and this component's own annotation: copies, where
+        there is any."""
         checked = checked_docs(self.name, docs)
         return self._own_annotation.without_own(self.codec, checked, list(map(words_of, checked)), self.predict)
 
@@ -677,26 +675,26 @@ class SsvmPipe(TrainablePipe):
             except MemoryError:
                 raise
             except Exception as error:
-                LOGGER.warning(
-                    "[%s] document %s of the stream, %s, cannot be annotated: %s", self.name, number, quoted(doc), error
-                )
+                level = logging.DEBUG if handler is util.ignore_error else logging.WARNING
+                message = "[%s] document %s of the stream, %s, cannot be annotated: %s"
+                LOGGER.log(level, message, self.name, number, quoted(doc), error)
                 handler(self.name, self, [doc], error)
             else:
                 yield doc
 
     def _examples(self, examples: Any, method: str) -> list[Example]:
-        """The examples that a method was given; a TypeError of spaCy's if there is anything else among them."""
+        """A method's examples; raises spaCy's TypeError if there is anything else among them."""
         given = list(examples) if isinstance(examples, Iterable) else examples
         validate_examples(given, f"{type(self).__name__}.{method}")
         return given
 
     def _is_first(self, nlp: Language) -> bool:
-        """Whether it is the first of our components in the pipeline, for what is to be said once."""
+        """Whether it is the first of our components in the pipeline, for messages that are issued once."""
         return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
 
 
 def _fields(pipe: SsvmPipe) -> dict[str, Any]:
-    """The attributes that a component has besides what it has learnt and written."""
+    """The attributes of a component besides its trained state and its own annotation."""
     return {"scorer": pipe.scorer, **{key: value for key, value in vars(pipe).items() if not key.startswith("_")}}
 
 

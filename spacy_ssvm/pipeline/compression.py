@@ -20,17 +20,17 @@ CANDIDATES = tuple(Packing("int8", keep) for keep in (0.3, 0.4, 0.5, 0.6, 0.7, 0
 one that costs much elsewhere."""
 
 MAX_MORE_ERRORS = 0.004
-"""By which share of them the errors of a component, 1 − score, may grow: 0.06 points of LAS where it is 84, and 0.02 of
-an accuracy of 95."""
+"""The max relative growth of a component's errors, 1 − score: 0.06 points of an LAS of 84, and 0.02 of an accuracy of
+95."""
 
 ROUNDING = 1e-9
-"""The error of a score as it is computed."""
+"""The rounding error of a computed score."""
 
 Corpus = Callable[[Language], Iterable[Example]]
 
 
 class _Run(NamedTuple):
-    """The examples with what a component has annotated, and the scores that it gives."""
+    """The examples as a component has annotated them, and its scores."""
 
     examples: Sequence[Example]
     scores: Mapping[str, Any]
@@ -54,11 +54,11 @@ def compress_pipeline(path: Path, dev_corpus: Corpus, score_weights: Mapping[str
 
     Args:
         path: the folder of the pipeline.
-        score_weights: of the config. A component is judged by its scores with a weight above 0; if it has none, by
-            those of weight 0.
+        score_weights: of the config. A component is judged by its scores with a weight above 0; if it has none, by the
+            ones of weight 0.
 
     Returns:
-        For each component of ours a line that says what was chosen, and what it costs.
+        For each component of ours, a line with the choice and its cost.
     """
     nlp = util.load_model(path)
     examples: Sequence[Example] = list(dev_corpus(nlp))
@@ -88,7 +88,7 @@ def compress_pipeline(path: Path, dev_corpus: Corpus, score_weights: Mapping[str
 def _smallest(
     nlp: Language, name: str, examples: Sequence[Example], exact: _Run, judged: Sequence[str]
 ) -> tuple[Packing, _Run]:
-    """The smallest packing that costs nothing, which the component then has, and its run; `exact`: that of all bits."""
+    """Set the smallest packing that costs nothing; returns it and its run. exact: the run without packing."""
     runs = dict[Packing, _Run]()
 
     def costs_nothing(packing: Packing) -> bool:

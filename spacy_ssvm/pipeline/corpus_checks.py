@@ -40,12 +40,12 @@ class AnnotationChecks:
     """The checks of one kind of gold annotation.
 
     Attributes:
-        lacking: the name of what a token without it lacks.
+        lacking: the name of the annotation.
         labels: the labels that occur in the gold annotation of an example, each occurrence once; None counts as none.
         count_missing: the number of its tokens that lack it.
         is_completed: whether the model fills in what is missing in an example with some annotation.
-        unreadable: the issues of a corpus on account of which nothing else is checked.
-        further: those of a corpus and the gold annotation of its examples.
+        unreadable: the issues of a corpus that prevent all other checks.
+        further: the issues of a corpus, given the gold annotation of its examples.
     """
 
     lacking: str
@@ -78,7 +78,7 @@ def check_annotation(codec: Codec, train: CorpusData, dev: CorpusData, listed: C
 
 @singledispatch
 def checks_of(codec: Codec) -> AnnotationChecks | None:
-    """The checks of a codec's gold annotation; None for a kind that nothing is known of."""
+    """The checks of a codec's gold annotation; None for an unknown kind."""
     return None
 
 

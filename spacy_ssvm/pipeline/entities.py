@@ -1,4 +1,4 @@
-"""Entities as parts of a chain, for those who ask for some, and as limits of its labels."""
+"""Entities as parts of a chain, for users' questions, and as limits of its labels."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -62,7 +62,7 @@ class Entities(Tags):
         return NamedPart(start, end, label)
 
     def mistakes(self, example: Example) -> list[Mistake]:
-        """An entity that is missed is paired with one that overlaps it, others with nothing."""
+        """Pair each missed entity with one that overlaps it, and all others with nothing."""
         gold = {(e.start, e.end, e.label_) for e in example.get_aligned_spans_y2x(example.reference.ents)}
         found = {(e.start, e.end, e.label_) for e in example.predicted.ents}
         known = [tag is not None for tag in example.get_aligned_ner()]
@@ -82,7 +82,7 @@ class Entities(Tags):
 
 
 class EntityKinds(TokenKinds):
-    """Tokens after a sentence boundary, tokens that are blocked, and those of entities that stay."""
+    """Tokens after a sentence boundary, blocked tokens, and tokens of entities that stay."""
 
     attributes = constraining = (SENT_START, ENT_IOB, ENT_TYPE)
     outside = OUTSIDE
@@ -108,11 +108,11 @@ class EntityKinds(TokenKinds):
         return kinds.astype(np.int32)
 
     def _fix_entities(self, doc: Doc, kinds: np.ndarray, gold: np.ndarray) -> None:
-        """Hold existing entities of known labels where they are; others are outside as far as the chain goes.
+        """Fix existing entities of known labels; others count as outside in the chain.
 
         Args:
-            gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens are left as they are, and so are entities
-                that contradict them.
+            gold: int32 [T], gold labels, UNKNOWN where unknown. Other tokens keep their kinds, and so do entities that
+                contradict them.
         """
         for entity in doc.ents:
             labels = np.full(len(entity), OUTSIDE)

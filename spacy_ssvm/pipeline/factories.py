@@ -1,6 +1,6 @@
-"""The factories of all components, which spaCy calls with the settings of a config: those that they share are here."""
+"""The factories of all components, which spaCy calls with a config's settings, and their shared settings."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from typing import Any
@@ -33,7 +33,7 @@ def component_factory(
     *,
     assigns: Sequence[str],
     score_weights: Mapping[str, float | None],
-    without: Collection[str] = (),
+    has_feature_names: bool = True,
 ) -> Callable[[Callable[..., Codec]], Callable[..., SsvmPipe]]:
     """A decorator that turns a function which makes a codec into the factory of a component, and registers it.
 
@@ -44,8 +44,9 @@ def component_factory(
         factory: the registered name.
         default_config: has a section of this name with defaults of all but SHARED.
         assigns, score_weights: as for `Language.factory`.
-        without: settings of SHARED that the component does not have.
+        has_feature_names: whether the component can save the names of its features.
     """
+    without = () if has_feature_names else ("save_feature_names",)
 
     def register(make_codec: Callable[..., Codec]) -> Callable[..., SsvmPipe]:
         def make(

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import srsly
 from spacy import util
 
-from ..files import replace_files
+from ..files import listed, replace_files
 from ..models import store
+from ..models.architectures import RESOURCES
 from ..training import state_file
 from . import training_record
 from .complaints import Warnings
@@ -22,10 +23,10 @@ Readers = Mapping[str, Callable[[Any], None]]
 
 
 class FieldSource(NamedTuple):
-    """Where a component is loaded from: bytes, or a folder.
+    """The source that a component is loaded from: bytes, or a folder.
 
     Attributes:
-        read: gives each of the readers that it gets, by field, what the field is to be read from.
+        read: calls each of the given readers, by field, with the source of its field.
         cfg, state: return the contents of these fields.
         model: reads the thinc Model.
         vocab: reads the vocabulary.
@@ -42,7 +43,7 @@ class Files:
     """The files that a component is saved to and loaded from.
 
     Args:
-        trained: what it has learnt.
+        trained: its state.
         exclude: names of fields that are neither written nor read.
     """
 
@@ -130,9 +131,10 @@ class Files:
         return {field: contents for field, contents in files.items() if field not in self._exclude}
 
     def _loaded(self, source: FieldSource, warn: Warnings) -> TrainedState:
-        """The state that is read from a source. Where anything is wrong with it, the model stays as it was."""
+        """The state that is read from a source. If it is invalid, the model does not change."""
         before, has_model = self._trained, "model" not in self._exclude
         model, loaded, cfg = before.model, before.anew(), dict[str, Any]()
+        asked = {key: value for key, value in model.attrs.items() if key not in RESOURCES}
 
         def read_cfg(contents: Any) -> None:
             nonlocal loaded
@@ -166,6 +168,12 @@ class Files:
                     raise ValueError(f"it has a label twice: {', '.join(labels)}")
                 if has_model:
                     loaded = loaded.checked()
+                    others = sorted(key for key, value in asked.items() if model.attrs.get(key) != value)
+                    if others:
+                        warn(
+                            f"is loaded with the {listed(others)} that its model was trained with, not with those of "
+                            "the config: train it anew to change them"
+                        )
                     if cfg:
                         training_record.require_seal(cfg, store.digest(model))
         except OSError as error:

@@ -16,16 +16,16 @@ from ..structures.tree.scored import KnownTree
 from .long_sentences import parts
 
 ROOT = "ROOT"
-"""The label of a root in spaCy, whatever the treebank calls it."""
+"""The label of all roots in spaCy."""
 UNNAMED = "dep"
 """spaCy's label of an unclassified dependency."""
 
 FLAWS = ("headless", "circular", "crossing", "cut", "second", "named", "unnamed")
 """Flaws of gold trees, as keys of `TreeGold.flaws`.
 
-Left out are tokens with a relation and no head; sentences whose heads contain a cycle, of which the first token
-counts; heads in another sentence, or on the other side of a cut in a long one. Then second roots of sentences that may
-have one; roots that have another relation than ROOT; and tokens with a head that have this relation.
+Left out are tokens with a relation and no head; sentences whose heads contain a cycle, counted at the first token;
+heads in another sentence, or across a cut in a long one. Further flaws: second roots of sentences that may have one;
+roots with another relation than ROOT; and tokens with a head that have this relation.
 """
 
 
@@ -39,7 +39,7 @@ def sentence_starts(doc: Doc) -> np.ndarray | None:
 
 
 def sets_all_starts(doc: Doc) -> bool:
-    """Whether every token after the first says whether a sentence starts there."""
+    """Whether every token after the first is annotated as a sentence start or not."""
     return bool(np.asarray(doc.to_array(SENT_START))[1:].all())
 
 
@@ -55,7 +55,7 @@ def _are_crossed(starts: np.ndarray, heads: np.ndarray) -> np.ndarray:
 
 
 def _completed(doc: Doc, gold: np.ndarray) -> np.ndarray:
-    """The Doc's own sentence starts, and gold ones where it has none set; both int64."""
+    """The Doc's own sentence starts, and gold ones where its own are not set; both int64."""
     starts = np.asarray(doc.to_array(SENT_START)).astype(np.int64)
     starts[gold[starts[gold] == 0]] = 1
     starts[0] = 1
@@ -70,7 +70,7 @@ def gold_trees(example: Example, multi_root: bool) -> TreeGold:
 
     Args:
         multi_root: a sentence may have several roots. spaCy derives a sentence from each root, so the gold annotation
-            does not tell boundaries: a predicted Doc without boundaries is one sentence.
+            does not have the boundaries: a predicted Doc without boundaries is one sentence.
     """
     predicted, reference = example.predicted, example.reference
     tokens = np.arange(len(predicted))

@@ -1,4 +1,4 @@
-"""The identity of a pipeline, so that what was made with one is not taken for that of another."""
+"""The identity of a pipeline, so that files made with another one are recognised."""
 
 import hashlib
 from pathlib import Path

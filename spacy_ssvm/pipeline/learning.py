@@ -20,7 +20,7 @@ from ..training.trainer import learn_from
 from ..training.training import Training
 from ..training.unreadable import Unreadable
 from ..wording import name_of
-from ..words import example_of_words
+from ..words import copy_of, example_of_words
 from . import complaints
 from .asking import Asking
 from .codec import Codec, Survey
@@ -33,12 +33,12 @@ MAX_KEPT = 1 << 15
 
 
 class Learning:
-    """The learning of one component; `trained` is what it has learnt so far.
+    """The learning of one component; `trained` is its state.
 
     Args:
-        trained: the state to begin with.
+        trained: the initial state.
         warn: issues the component's warnings.
-        without_own: returns Docs' words without what the component has set: copies of them, where it has set any.
+        without_own: returns Docs' words without the component's own annotation; copies of them, where there is any.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Learning:
     # Before training
 
     def begin(self, labels: Sequence[str]) -> None:
-        """Begin training without examples, with these labels besides those that the component has.
+        """Begin training without examples, with these labels added to the component's.
 
         Raises:
             ValueError: there are no labels.
@@ -73,7 +73,7 @@ class Learning:
         self.trained = self.trained.begun()
 
     def prepare(self, examples: Mapping[int, Example], labels: Sequence[str] | None) -> None:
-        """Read all examples and begin training; nothing is learnt yet. labels: new ones, None for those that occur."""
+        """Read all examples and begin training; nothing is learnt yet. labels: new ones; None: all that occur."""
         trained, codec = self.trained, self.trained.codec
         read = read_examples(examples, codec, trained.structured, self._unreadable)
         survey: Survey = read.survey(codec)
@@ -131,7 +131,7 @@ class Learning:
         self.trained = self._uncalibrated(self.trained)
 
     def rename(self, trained: TrainedState) -> None:
-        """Go on under another name, with the present state under this name."""
+        """Rename the component; trained: its present state under the new name."""
         self.warn.name = trained.codec.name
         self._unreadable = Unreadable(trained.codec.name)
         if isinstance(trained.training, Training):
@@ -160,7 +160,7 @@ class Learning:
         """Learn the predictions that the component made at `nlp.resume_training`, for these Docs.
 
         Args:
-            docs: copies of the examples' predicted Docs, without what the component has set there.
+            docs: copies of the examples' predicted Docs, without the component's own annotation.
         """
         if self.tutor is None:
             return
@@ -193,7 +193,7 @@ class Learning:
         return [] if training.gets_parts else corrected
 
     def _n_kept(self, examples: Mapping[int, Example]) -> int:
-        """The number of tokens of the parts that wait, and of these examples."""
+        """The number of tokens of the waiting parts and of these examples."""
         parts = [*(part.examples for part in self._waiting), examples]
         return sum(len(example.predicted) for part in parts for example in part.values())
 
@@ -260,11 +260,11 @@ class Learning:
         return training.learn()
 
     def _check_corrected(self, examples: Sequence[Example], found: Doc | None = None) -> None:
-        """Warn where an update of these examples has not made them right: always if it was one, else once.
+        """Warn where an update has not corrected these examples: always if it was one, else once.
 
         Args:
-            examples: those that were corrected.
-            found: the words of the only example as the component finds them, by default those of the predicted Doc.
+            examples: those of the update.
+            found: the words of the only example as the component finds them, by default the predicted Doc's.
         """
         training, codec = self.trained.training, self.trained.codec
         if not examples or not isinstance(training, Training):
@@ -289,7 +289,7 @@ class Learning:
             self.warn(complaints.uncorrected_doc(example.predicted, reason) if is_wrong else None)
             return
         try:
-            doc = found.copy()
+            doc = copy_of(found)
             _annotate(self.trained, [doc], self.warn)
             mistakes = parts.mistakes(Example(doc, example.reference))
         except ValueError as error:
@@ -298,7 +298,7 @@ class Learning:
             self.warn(complaints.uncorrected_tokens(doc, mistakes, reason))
 
     def _limits_of_prediction(self, doc: Doc, reference: Doc) -> str | None:
-        """A reason that may keep the component from predicting for a Doc what a reference has taught it."""
+        """A reason that may keep the component from predicting a reference's annotation for a Doc."""
         codec = self.trained.codec
         if codec.patterns:
             return "patterns limit what is predicted"
@@ -320,7 +320,7 @@ class Learning:
         return training.problem_by_row()
 
     def set_weights(self, weights: np.ndarray) -> None:
-        """Go on from these weights, float64 [d] of `problem`, without the examples."""
+        """Continue from these weights, float64 [d] of `problem`, without the examples."""
         training = self._training("there are no weights to set yet: call initialize first")
         shape, name = (training.data.dimension(),), self.trained.codec.name
         if np.shape(weights) != shape:

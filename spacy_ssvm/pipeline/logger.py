@@ -40,9 +40,9 @@ def console_logger(
     Args:
         output_file: a JSONL file that gets the scores, the seconds and the figures of all components, one object a row;
             it is overwritten.
-        certificate_frequency: how many rows there are to a checkpoint, a pass over all oracles each; 0: the end only.
+        certificate_frequency: the number of rows per checkpoint, which takes a pass over all oracles; 0: the end only.
         compress: whether the best pipeline is saved, when training has ended, with as few bits as cost nothing on the
-            development corpus; see `compress_pipeline`. The last one stays as it is.
+            development corpus; see `compress_pipeline`. The last one is not compressed.
 
     Raises:
         ValueError: certificate_frequency is negative.

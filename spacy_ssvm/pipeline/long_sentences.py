@@ -1,4 +1,4 @@
-"""Sentences that are too long to be parsed as a whole: where they are cut, and how one tree is made of their parts."""
+"""Sentences that are too long to be parsed as a whole: cutting them, and joining the trees of their parts."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,14 @@ MAX_SENTENCE = 250
 """The max number of tokens of a sentence that is parsed as a whole: time is cubic in it, and memory quadratic."""
 
 MAX_PART = 60
-"""The max number of tokens of a part of a longer one. Sentences are seldom longer, so that parts of more tokens hold
-several, are slower and, where there is punctuation, worse."""
+"""The max number of tokens of a part. Sentences are seldom longer: larger parts have several, are slower and, where
+there is punctuation, worse."""
 
 _SENTENCE_ENDS = frozenset((*Sentencizer.default_punct_chars, "…"))
 
 
 def parts(docs: Sequence[Doc], starts: np.ndarray) -> np.ndarray:
-    """The bounds of what is parsed together: sentences, those of more than MAX_SENTENCE tokens in parts, int64 [S + 1].
+    """The bounds of parsed stretches, int64 [S + 1]: sentences, in parts if longer than MAX_SENTENCE tokens.
 
     A part ends after the last sentence-final punctuation in the second half of the MAX_PART tokens that it can have, or
     else after all of them.
@@ -54,7 +54,7 @@ def _cuts(words: Sequence[str]) -> np.ndarray:
 
 
 def joined(heads: np.ndarray, is_given: np.ndarray, starts: np.ndarray | None) -> np.ndarray:
-    """The heads of trees over whole sentences, from those of the trees of their parts, int64 [T].
+    """The heads of trees over whole sentences, int64 [T], from trees over their parts.
 
     The roots of parts get the sentence's root for a head: the first one that is given, or else the first one.
 

@@ -48,7 +48,7 @@ extra = ["lower_suffix6[0]","lower_suffix7[0]","lower_suffix8[0]"]
 @scorers = "spacy.morphologizer_scorer.v1"
 """
 SPACYS_LABEL_DATA = {"morph", "pos"}
-"""The keys of what `spacy init labels` saves of spaCy's morphologizer."""
+"""The keys in the file that `spacy init labels` saves for spaCy's morphologizer."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class MorphologizerCodec(ChainCodec):
 
     Attributes:
         overwrite: whether existing tags and features are overwritten; otherwise they stay and limit the token's labels.
-        extend: whether existing features stay beside predicted ones with other names; of two values of one name, the
-            predicted one counts with `overwrite`, else the existing one. What labels have in common has weights, too,
-            beside those of each whole label.
+        extend: whether existing features stay next to predicted ones with other names; of two values of one name, the
+            predicted one counts with `overwrite`, else the existing one. Features that labels share have weights, too,
+            besides those of each whole label.
     """
 
     overwrite: bool = True

@@ -79,8 +79,8 @@ class NerCodec(ChainCodec):
     Attributes:
         incorrect_spans_key: the span group of training Docs with spans that are not entities of their label.
         spans_key: the span group for candidate entities, which may overlap. Their scores, from `scored_ents`, are at
-            least `threshold` and, if they are probabilities, at least MIN_PROBABILITY; the group has them as
-            `attrs["scores"]`, float64.
+            least `threshold` and, if they are probabilities, at least MIN_PROBABILITY; `attrs["scores"]` of the group
+            has them, float64.
     """
 
     incorrect_spans_key: str | None = None

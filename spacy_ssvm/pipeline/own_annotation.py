@@ -1,4 +1,4 @@
-"""A record of what a component has written to Docs, so that its own annotation does not constrain its answers."""
+"""A record of a component's annotation of Docs, so that its own annotation does not constrain its answers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
@@ -8,6 +8,7 @@ import numpy as np
 from spacy.attrs import ENT_IOB, SENT_START
 from spacy.tokens import Doc
 
+from ..words import copy_of
 from .codec import Codec, Given, values_of
 from .entities import IOB_BEGIN, IOB_INSIDE, IOB_OUTSIDE
 
@@ -18,9 +19,9 @@ class Prediction(NamedTuple):
     """A prediction that was written to a Doc.
 
     Attributes:
-        n_words: their number then.
-        given: what the component found there.
-        prediction: what it wrote.
+        n_words: of the Doc then.
+        given: the annotation found there.
+        prediction: as written.
     """
 
     n_words: int
@@ -31,10 +32,10 @@ class Prediction(NamedTuple):
 class OwnAnnotation:
     """The annotation that one component has written to the Docs that are still in use.
 
-    Docs are recognised as objects, and read and written as those of their words, `words.words_of`. Docs from a file,
-    from another process or from `Doc.copy` are unknown. If all words of an unknown Doc are annotated, what the
-    component would write if it found nothing there counts as its own. If only some are, the component has not processed
-    the Doc, and all of its annotation counts as given.
+    Docs are recognised by identity, and read and written as Docs of words, `words.words_of`. Docs from a file, from
+    another process or from `Doc.copy` are unknown. If all words of an unknown Doc are annotated, annotation that the
+    component would write to the bare Doc counts as its own. If only some are, the component has not processed the Doc,
+    and all of its annotation counts as given.
     """
 
     def __init__(self) -> None:
@@ -45,7 +46,7 @@ class OwnAnnotation:
         return [given_annotation(codec, doc) for doc in self.without_remembered(codec, docs, words)]
 
     def without_remembered(self, codec: Codec, docs: Sequence[Doc], words: Sequence[Doc]) -> list[Doc]:
-        """The words, copied without what the component has written where these very Docs were written to."""
+        """The words; where the component has written to these very Docs, copies without that."""
         return self._without(codec, words, self._remembered(docs, words))
 
     def remember(
@@ -56,7 +57,7 @@ class OwnAnnotation:
             self._predictions[doc] = Prediction(len(of_doc), found, prediction)
 
     def without_own(self, codec: Codec, docs: Sequence[Doc], words: Sequence[Doc], predict: Predict) -> list[Doc]:
-        """The words of the Docs as the component would find them: copies without its own annotation, or those given.
+        """The words of the Docs without the component's own annotation: copies, or the given ones if there is none.
 
         What others have set before or changed since stays. Sentence boundaries are removed if there were none when the
         component wrote. predict: the predictions of the component, for unknown Docs.
@@ -79,7 +80,7 @@ class OwnAnnotation:
         return {number: writing for number, writing in found if writing and writing.n_words == len(words[number])}
 
     def _without(self, codec: Codec, docs: Sequence[Doc], writings: Mapping[int, Prediction]) -> list[Doc]:
-        """The Docs, each with a writing without what was written."""
+        """The Docs, without the written annotation where there is a writing."""
         left, numbers, attributes = list(docs), list(writings), codec.attributes
         for number, after in zip(numbers, _written(codec, docs, numbers, writings.values())):
             doc, given = docs[number], writings[number].given
@@ -104,10 +105,10 @@ def given_annotation(codec: Codec, doc: Doc) -> Given:
 def without_written(
     attributes: Sequence[int], present: np.ndarray, written: np.ndarray, before: np.ndarray
 ) -> np.ndarray:
-    """The present values of A attributes without those that were written, uint64 [T, A].
+    """The present values of A attributes without the written ones, uint64 [T, A].
 
-    Entities are compared whole: one that has been extended is not the one that was written. present, written, before:
-    uint64 [T, A], the values now, directly after writing, and before.
+    Entities are compared as a whole: an extended one is not the written one. present, written, before: uint64 [T, A],
+    the values now, directly after writing, and before.
     """
     is_same = (present == written).all(axis=1, keepdims=True)
     if ENT_IOB not in attributes:
@@ -138,7 +139,7 @@ def _is_annotated(codec: Codec, doc: Doc) -> bool:
 
 
 def _values(codec: Codec, doc: Doc, given: Given) -> np.ndarray:
-    """The values that were found on a Doc, uint64 [T, A]; 0 where there were none."""
+    """The values found on a Doc, uint64 [T, A]; 0 for none."""
     return np.zeros((len(doc), len(codec.attributes)), np.uint64) if given.values is None else given.values
 
 
@@ -153,7 +154,7 @@ def _predicted(
 
 
 def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings: Iterable[Prediction]) -> list[Doc]:
-    """Copies of the Docs with these numbers, each as it was when the component had just written to it."""
+    """Copies of the Docs with these numbers, each as directly after the component wrote to it."""
     copies, writings = [], list(writings)
     for number, (_, given, _) in zip(numbers, writings):
         doc = docs[number]
@@ -165,7 +166,7 @@ def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings
 
 def _copied(doc: Doc, attributes: Sequence[int], values: np.ndarray, has_starts: bool) -> Doc:
     """A copy of a Doc with these values, uint64 [T, A], and with its sentence boundaries or none."""
-    copy = doc.copy()
+    copy = copy_of(doc)
     starts = values_of(doc, [SENT_START])
     if attributes:
         copy.from_array(list(attributes), cast(Any, values))

@@ -57,8 +57,8 @@ C = 0.03
 class ParserCodec(Codec):
     """Heads and labels of dependency trees, and with them `doc.sents`.
 
-    A sentence gets one root. With multi_root, it gets the number of roots that scores best; `doc.sents` then stays as
-    it was until the Doc is saved and loaded: spaCy derives sentences from roots.
+    A sentence gets one root. With multi_root, it gets the number of roots that scores best; `doc.sents` then changes
+    only when the Doc is saved and loaded: spaCy derives sentences from roots.
 
     Attributes:
         multi_root: whether a sentence may have several roots.
@@ -146,7 +146,7 @@ class ParserCodec(Codec):
                 doc.from_array([SENT_START], cast(Any, starts))
 
     def _join(self, vocab: Vocab, tree: np.ndarray, is_given: np.ndarray, is_start: np.ndarray) -> None:
-        """Make one tree again of the parts of each long sentence: with several roots, only given heads join them.
+        """Join the parts of each long sentence to one tree; with several roots, only given heads join them.
 
         Args:
             tree: uint64 [T, 2], HEAD and DEP, changed in place.
@@ -206,7 +206,7 @@ class SsvmParser(SsvmPipe):
             )
 
     def late_boundaries(self, nlp: Language) -> list[str]:
-        """The components that set sentence boundaries too late for this one: after it, with none before it."""
+        """The components that set sentence boundaries after this one, if none does before it."""
         names = nlp.component_names
         if self.name not in names:
             return []
@@ -281,7 +281,7 @@ class SsvmParser(SsvmPipe):
         "sents_r": None,
         "sents_f": 0.0,
     },
-    without=("save_feature_names",),
+    has_feature_names=False,
 )
 def make_parser(
     nlp: Language,

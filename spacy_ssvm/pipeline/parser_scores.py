@@ -18,7 +18,7 @@ class Counts(NamedTuple):
 
     Attributes:
         gold: gold tokens whose head is annotated.
-        predicted: predicted tokens that stand for these.
+        predicted: predicted tokens aligned to these.
         heads: predicted tokens with the right head.
         arcs: predicted tokens with the right head and the right label.
     """
@@ -32,11 +32,10 @@ class Counts(NamedTuple):
 def parser_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
     """The scores of "spacy.parser_scorer.v1" with these settings, and "uas" and "las" over all tokens.
 
-    spaCy's "dep_uas" and "dep_las" leave out punctuation and compare labels in lower case. "uas" and "las" count
-    every gold token but whitespace, and compare labels as they are, subtypes included. Where the tokens are the gold
-    ones, both are accuracies; otherwise F1 over tokens of the same characters, as in the CoNLL 2018 shared task. Gold
-    tokens without annotation are left out; None where that leaves nothing. A token that is its own head is a root,
-    whatever its label.
+    spaCy's "dep_uas" and "dep_las" leave out punctuation and compare labels in lower case. "uas" and "las" count every
+    gold token but whitespace, and compare full labels, subtypes included. Where the tokens are the gold ones, both are
+    accuracies; otherwise F1 over tokens of the same characters, as in the CoNLL 2018 shared task. Gold tokens without
+    annotation are left out; None where that leaves nothing. A token that is its own head is a root, whatever its label.
     """
     examples = list(examples)
     scores: dict[str, Any] = spacy_parser_score(list(map(example_of_words, examples)), **settings)
@@ -52,7 +51,7 @@ def make_parser_scorer() -> Callable[..., dict[str, Any]]:
 
 
 def count(example: Example) -> Counts:
-    """The counts behind "uas" and "las" in one example."""
+    """The counts for "uas" and "las" in one example."""
     reference, predicted = example.reference, example.predicted
     gold_heads, gold_labels = _arcs(reference)
     heads, labels = _arcs(predicted)

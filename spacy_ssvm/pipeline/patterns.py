@@ -1,4 +1,4 @@
-"""The setting `patterns`: which labels a component may give to tokens that match, as a lexicon says, or a rule."""
+"""The setting `patterns`: the labels that a component may give to matching tokens, from a lexicon or rules."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ MAX_WORDS = 1 << 18
 
 @dataclass(frozen=True)
 class PatternRule:
-    """index: the token of a match that it is about, None for all. forbids: the labels are ruled out, not the others."""
+    """index: the token of a match that it limits, None for all. forbids: whether it rules these labels out, or all
+    others."""
 
     index: int | None
     labels: frozenset[str]
@@ -81,11 +82,10 @@ class Patterns:
 
         Args:
             labels: the names of the L labels; several may have one name.
-            free: bool [T], tokens that are not given a label already; others are passed over.
+            free: bool [T], tokens without a given label; others are skipped.
 
         Raises:
-            ValueError: rules have labels that are unknown, leave a token none, or read what a Doc is not annotated
-                with.
+            ValueError: rules have unknown labels, leave a token none, or read annotation that a Doc lacks.
         """
         rows, places, rules, first = self._rows(tuple(labels)), [], [], 0
         for doc in docs:

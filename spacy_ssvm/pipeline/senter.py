@@ -167,7 +167,7 @@ class Starts(Tags):
 
 
 class _GivenStarts(TokenKinds):
-    """Tokens of which nothing is known, those inside a sentence, and those that start one, as the first of a Doc does.
+    """Kinds of tokens: unknown, inside a sentence, and first of one, such as the first of a Doc.
 
     Args:
         overwrite: existing boundaries are no limits.

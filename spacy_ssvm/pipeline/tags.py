@@ -1,4 +1,4 @@
-"""The tags of tokens as parts of a chain, for those who ask for some."""
+"""The tags of tokens as parts of a chain, for users' questions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast

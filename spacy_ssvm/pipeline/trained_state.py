@@ -39,22 +39,22 @@ from .training_record import NO_RECORD, TrainingRecord
 
 @dataclass(frozen=True, eq=False)
 class TrainedState:
-    """All that a component has learnt and predicts with; whatever changes makes another one.
+    """All that a component has learnt and predicts with. A value: each change makes another one.
 
     Attributes:
-        model: holds the weights that were saved or loaded; those of `training` are newer, where there is one.
+        model: has the saved or loaded weights; `training`, if there is one, has newer ones.
         codec, settings, solver: of the component.
         structured: templates, output space and labels.
         record: facts of the training.
         saved_state: the solver's state from a file, until training resumes from it.
         seed: of a solver whose parameters have none.
         gets_parts: whether batches come in parts, as in `Trainer`.
-        has_begun: whether training goes on, from zero or from a saved state: weights without one are corrected, unless
-            the settings say otherwise.
+        has_begun: whether training continues, from zero or from a saved state; otherwise weights are corrected, unless
+            the settings differ.
         awaits_update: whether no `update` has come yet.
         start: the arrays of the model from which training has started, if it was loaded.
-        weights: those in the model, if they have been read from there.
-        new_labels: those that the weights did not know when they were loaded.
+        weights: the model's, if they have been read.
+        new_labels: labels that the loaded weights lack.
     """
 
     model: Model
@@ -228,7 +228,7 @@ class TrainedState:
         return self.begun()
 
     def restarted(self, weights: np.ndarray) -> "TrainedState":
-        """The state that goes on from these weights, float64 [d], without the examples of the present training."""
+        """The state that continues from these weights, float64 [d], without the examples of the present training."""
         assert self.training is not None
         data = self.training.data.without_docs()
         if isinstance(data, ManyLayouts):
@@ -243,7 +243,7 @@ class TrainedState:
         return changed
 
     def with_annotation_of(self, docs: Sequence[Doc]) -> "TrainedState":
-        """The state with a record that names the annotation of these Docs, too, among what the features learn from."""
+        """The state with a record in which these Docs' annotation, too, is among the features' inputs."""
         known = self.record.reads
         reads = tuple(
             name
@@ -289,7 +289,7 @@ class TrainedState:
 
     @property
     def corrects(self) -> bool:
-        """Whether an update corrects what is predicted."""
+        """Whether an update corrects predictions."""
         if self.training is not None:
             return self.training.parameters.corrects
         is_loaded = self.saved_state is None and not self.has_begun and store.has_weights(self.model)
@@ -309,7 +309,7 @@ class TrainedState:
         return weights.size()
 
     def store(self, packing: Packing = EXACT) -> None:
-        """Put the weights into the model; weights that were pruned or rounded before stay as they are.
+        """Store the weights in the model; weights that were pruned or rounded before do not change.
 
         Raises:
             ValueError: a weight is not finite, or too large to be loaded.
@@ -317,7 +317,7 @@ class TrainedState:
         store.restore(self.model, store.snapshot(self.stored(packing)))
 
     def stored(self, packing: Packing = EXACT) -> Model:
-        """A thinc Model of its own with the weights; weights that were pruned or rounded before stay as they are.
+        """A new thinc Model with the weights; weights that were pruned or rounded before do not change.
 
         Raises:
             ValueError: a weight is not finite, or too large to be loaded.
@@ -344,7 +344,7 @@ class TrainedState:
         return _unpickled, (self.stored(), self.codec, self.vocab, self.settings, self.solver, self.record, state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "TrainedState":
-        """Copy the training under way, too: the copy goes on as this one would."""
+        """Copy the training under way, too: the copy continues as this one would."""
         if not isinstance(self.training, Training | None):
             # Its workers learn for one component.
             return deepcopy(self.copied(self.codec), memo)
@@ -398,7 +398,7 @@ class TrainedState:
             raise ValueError(f"[{self.codec.name}] cannot be saved: {error}") from None
 
     def _present(self) -> Any:
-        """The weights as they are learnt."""
+        """The current weights: of training, or else of the model."""
         if "_predicting" in vars(self) and self._is_as_saved():
             return self._predicting[0]
         if self.training is not None:
@@ -424,7 +424,7 @@ def _unpickled(
 
 @contextmanager
 def unchanged_on_error(model: Model) -> Iterator[None]:
-    """Where this context fails or is interrupted, the model has the weights and attributes of before."""
+    """A context that restores the model's weights and attributes if it fails or is interrupted."""
     before = store.snapshot(model)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The record of a component's training, and the file "cfg", which holds it beside labels and the codec's settings."""
+"""The record of a component's training, and the file "cfg", which has it, labels and the codec's settings."""
 
 import hashlib
 import math
@@ -53,7 +53,7 @@ def written(codec: Codec, record: TrainingRecord) -> dict[str, Any]:
 
 
 class Contents(dict[str, Any]):
-    """A copy of the contents of the file "cfg", which says once that an item of it is set in vain."""
+    """A copy of the contents of the file "cfg", which warns once if an item is set in vain."""
 
     def __init__(self, contents: dict[str, Any], warn: Warnings) -> None:
         super().__init__(contents)

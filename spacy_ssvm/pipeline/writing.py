@@ -23,7 +23,7 @@ ValuesOf = Callable[[Vocab, Sequence[Doc], Sequence[Any]], np.ndarray]
 def with_values(
     docs: Iterable[Doc], predictions: Sequence[Any], given: Sequence[Given], values_of: ValuesOf
 ) -> Iterator[tuple[Doc, Any, np.ndarray, Given]]:
-    """The Docs that have tokens, their predictions, the values of these, uint64 [tokens, A], and what is given."""
+    """The Docs that have tokens, their predictions, the predictions' values, uint64 [tokens, A], and `given`."""
     rows = [row for row in zip(docs, predictions, given) if len(row[0])]
     for vocab, group in groupby(rows, lambda row: row[0].vocab):
         of_vocab = list(group)
@@ -42,7 +42,7 @@ def write_values(
     given: Sequence[Given],
     values_of: ValuesOf,
 ) -> None:
-    """Set A attributes of all tokens of Docs. overwrite: given values that are set do not stay."""
+    """Set A attributes of all tokens of Docs. overwrite: replace given values."""
     for doc, _, values, before in with_values(docs, predictions, given, values_of):
         if not overwrite and before.values is not None:
             values = np.where(before.values != 0, before.values, values)
@@ -54,15 +54,15 @@ WHITESPACE_TAG = "_SP"
 
 
 def write_origin(words: Doc, attributes: Sequence[int]) -> None:
-    """Give the Doc that a Doc of words comes from the attributes of the words, and whitespace what spaCy gives it.
+    """Write the attributes of a Doc of words to the Doc that it comes from; whitespace gets them as in spaCy.
 
     Whitespace has both a fine and a coarse tag, no morphological features, and its text for a lemma. It depends on the
     word before it, the first one on the word after it, and no sentence starts there. It is in an entity if the words on
     both sides are. Without any words, the first token is the root.
 
     Args:
-        words: with whitespace tokens in the Doc that it comes from.
-        attributes: those that were written.
+        words: a Doc of words; the Doc that it comes from has whitespace tokens.
+        attributes: the written ones.
     """
     doc, tokens = origin_of(words), tokens_of(words)
     assert tokens is not None
@@ -104,8 +104,8 @@ def write_origin(words: Doc, attributes: Sequence[int]) -> None:
 
 
 def _keep_entities(doc: Doc, is_space: np.ndarray, columns: dict[int, np.ndarray]) -> None:
-    """Keep whitespace at the edges of entities that the Doc has had before and whose words stay one, and blocked
-    whitespace: it was not the component that set these.
+    """Keep blocked whitespace, and whitespace at the edges of earlier entities whose words remain an entity: the
+    component has not set these.
 
     Args:
         is_space: bool [T].

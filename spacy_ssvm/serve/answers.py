@@ -19,10 +19,10 @@ class Shown:
     """An item of annotation: characters start … end − 1, their label and, for an arc, where its head starts.
 
     Attributes:
-        head: of a root its own start; null for what is no arc.
+        head: for a root its own start; null if the item is no arc.
         score: a probability or a margin; null where there is none, or nothing else is possible.
         confidence: from 0 to 1: the probability or, up to 1, the margin.
-        is_taught: whether it is among what the text was taught.
+        is_taught: whether it was taught.
     """
 
     start: int
@@ -41,7 +41,7 @@ class Layer:
     Attributes:
         items: as the component predicts them now.
         missed: items that the text was taught and that are not predicted; an empty label says that there is no entity.
-        is_accepted: whether the text was said to be right as a whole.
+        is_accepted: whether the text was accepted as right as a whole.
     """
 
     component: str
@@ -76,7 +76,7 @@ class SaidReason:
 
 @dataclass(frozen=True)
 class Answer:
-    """Why an item is predicted, or is not; margin: null where nothing else, or not this, is possible."""
+    """The reasons why an item is predicted, or not; margin: null if nothing else, or not this, is possible."""
 
     title: str
     verdict: str
@@ -88,7 +88,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Ranked:
-    """One of the best analyses: how far its score is behind that of the best one, and its items."""
+    """One of the best analyses: how far its score is below the best one's, and its items."""
 
     behind: float
     items: list[Shown]
@@ -96,7 +96,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Learnt:
-    """A lesson learnt; number: of corrections so far; start, end: the whole tokens that a selection stands for.
+    """A lesson learnt; number: of corrections so far; start, end: of the whole tokens of a selection.
 
     Attributes:
         is_snapped: whether the selection cut a token.
@@ -125,7 +125,7 @@ class Undone:
 
 @dataclass(frozen=True)
 class Change:
-    """A difference of a text's predictions: what is gone, and what is new, in words."""
+    """A difference of a text's predictions: items that are gone, and new ones, in words."""
 
     document: str
     number: int
@@ -136,7 +136,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes in all watched texts since this was last asked; the texts that were taught themselves count."""
+    """Changes in all watched texts, also taught ones, since the last request."""
 
     changes: list[Change]
     n_watched: int
@@ -145,7 +145,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Listed:
-    """A text in a list: the beginning of it, and the components that it has taught, or was accepted for."""
+    """A text in a list: its beginning, and the components that it has taught, or was accepted for."""
 
     document: str
     number: int
@@ -167,8 +167,8 @@ class Component:
     """A component that is shown and taught; accuracy: of its predictions for accepted texts before they were corrected.
 
     Attributes:
-        labels: those to choose from.
-        n_accepted, n_right: texts that were accepted, and those of them that needed no correction.
+        labels: to choose from.
+        n_accepted, n_right: accepted texts, and the ones among them that needed no correction.
         accuracy: 2 · right / (predicted + gold), over items: F1; null before a text is accepted.
         recent: the same over the last 20 accepted texts.
     """

@@ -21,7 +21,7 @@ from .session import MAX_BEST, Session
 from .views import MAX_LABEL
 
 WAITING = 30.0
-"""Seconds that a request waits for those before it."""
+"""The max seconds that a request waits for earlier ones."""
 MAX_LISTED = 500
 STATIC = Path(__file__).with_name("static")
 
@@ -38,7 +38,7 @@ class Busy(Exception):
 
 
 class OneAtATime:
-    """A session for the threads of a server: one of them at a time has it."""
+    """A session for the threads of a server, one at a time."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._lock = session, Lock()
@@ -59,7 +59,7 @@ class OneAtATime:
 
 
 class Body(BaseModel):
-    """A body that has the fields that it should have, and no others."""
+    """A body with exactly the declared fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -93,13 +93,13 @@ class HowMany(OfText):
 
 
 class Named(Body):
-    """A correction with a name: what is sent twice is done once."""
+    """A correction with a name: one that is sent twice is done once."""
 
     id: str = Field(pattern="^[A-Za-z0-9_-]{8,64}$", description="a name that no other correction has")
 
 
 class TaughtItem(Named, Question):
-    """An item that is right. An empty label says that there is no entity. What cuts tokens stands for whole ones."""
+    """An item that is right. An empty label: there is no entity. A span that cuts tokens is extended to whole ones."""
 
 
 class Acceptance(Named, OfText):
@@ -156,7 +156,7 @@ def described(title: str) -> FastAPI:
 
 
 def _flaws(error: RequestValidationError) -> str:
-    """The flaws of a request; what it contains itself need not be text."""
+    """The flaws of a request, without its own contents, which need not be text."""
     flaws = [f"{'.'.join(map(str, flaw['loc']))}: {flaw['msg']}" for flaw in error.errors()]
     return "; ".join(flaws).encode("utf8", "replace").decode()
 
@@ -206,7 +206,7 @@ def create_app(session: Session) -> FastAPI:
 
     @app.post("/api/corrections", operation_id="teach")
     def teach(body: TaughtItem) -> answers.Learnt:
-        """Teach that an item is right. It is on the disk when this is answered."""
+        """Teach that an item is right; the answer follows once this is on the disk."""
         with alone() as session:
             return session.teach(body.id, body.document, body.component, body.start, body.end, body.label, body.head)
 
@@ -218,13 +218,13 @@ def create_app(session: Session) -> FastAPI:
 
     @app.post("/api/undo", operation_id="undo")
     def undo(body: Named) -> answers.Undone:
-        """Take back the last correction; predictions are those of before."""
+        """Take back the last correction, and restore predictions."""
         with alone() as session:
             return session.undo(body.id)
 
     @app.get("/api/changes", operation_id="changes")
     def changes() -> answers.Changes:
-        """The changes of predictions for the first texts since this was last asked."""
+        """The changes of predictions for the first texts since the last request."""
         with alone() as session:
             return session.changes()
 
@@ -239,13 +239,13 @@ def create_app(session: Session) -> FastAPI:
 
     @app.post("/api/export", operation_id="export")
     def export(_: Nothing) -> answers.Written:
-        """Write what was taught to files of .spacy and .conllu."""
+        """Write taught annotation to .spacy and .conllu files."""
         with alone() as session:
             return session.export()
 
     @app.post("/api/save", operation_id="save")
     def save(_: Nothing) -> answers.Written:
-        """Save the pipeline with what it was taught."""
+        """Save the taught pipeline."""
         with alone() as session:
             return session.save()
 

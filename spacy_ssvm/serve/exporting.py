@@ -1,4 +1,4 @@
-"""The files of a session: the annotation that was taught, and the pipeline that it has taught."""
+"""The files of a session: the taught annotation, and the taught pipeline."""
 
 import shutil
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ PIPELINE, ANNOTATION = "pipeline", "annotation"
 
 
 def exported(lessons: Lessons) -> dict[str, bytes]:
-    """The files of annotation: .spacy as it was taught, with all else open, and .conllu with all else predicted.
+    """The files of taught annotation: in .spacy, the rest is missing; in .conllu, it is predicted.
 
     Trees are completed in both: a Doc with a part of a tree does not keep its sentences.
     """
@@ -65,7 +65,7 @@ def _keeping(view: View) -> SsvmPipe:
 
 
 def _completed(lessons: Lessons, document: str, processed: Doc, pipes: Mapping[str, SsvmPipe]) -> Doc:
-    """A text with what it was taught, and the best analysis around it, as far as there is one."""
+    """A text with its taught annotation, and the best analysis that agrees with it, if there is one."""
     doc = lessons.nlp.make_doc(lessons.texts[document])
     for name, pipe in lessons.nlp.pipeline:
         taught = lessons.taught.get(Subject(document, name))

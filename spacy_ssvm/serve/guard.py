@@ -1,4 +1,4 @@
-"""Who is answered: requests with the token, to a host of this server, from its own pages, with a small body in time."""
+"""The check of requests: the token, a host of this server, its own pages, and a small body in time."""
 
 import asyncio
 import hmac

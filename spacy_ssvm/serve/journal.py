@@ -1,4 +1,4 @@
-"""A file of records, each of which is on the disk when `append` returns. A torn last one was never promised."""
+"""A file of records, each on the disk when `append` returns. A torn last record is dropped."""
 
 import json
 import os
@@ -9,10 +9,10 @@ from typing import Any
 
 
 class Journal:
-    """A file of JSON lines, the first of which says what the others are about. Whoever opens it has locked its folder.
+    """A file of JSON lines; the first one identifies the subject of the others. The caller has locked its folder.
 
     Attributes:
-        records: those that the file had when it was opened.
+        records: of the file when it was opened.
 
     Raises:
         ValueError: the file is about something else, or a record in its middle cannot be read.

@@ -1,6 +1,6 @@
 """A backend of Label Studio: predictions for its tasks, and annotation that is learnt as it is made.
 
-The requests are those of a Label Studio ML backend. /predict answers with the entities of texts, and /webhook learns
+It answers the requests of a Label Studio ML backend. /predict answers with the entities of texts, and /webhook learns
 each annotation at once. "Start training" in the tool saves the pipeline.
 """
 

@@ -1,7 +1,6 @@
 """The lessons that texts have given to components, in order: on the disk before they are acknowledged, and undone.
 
-A pipeline that begins with the same files and the same journal learns it again in the same order, and so has the same
-weights.
+A pipeline from the same files learns the same journal again in the same order, and so has the same weights.
 """
 
 import time
@@ -48,10 +47,10 @@ class Event(NamedTuple):
     """The changes that one correction has made.
 
     Attributes:
-        key: the name that the one who asked has given it.
-        taught: all that the text has been taught of this kind, from then on.
+        key: the name in the request.
+        taught: all taught annotation of this kind of the text, from then on.
         before: the same before.
-        first: the items that were predicted before the text was first taught, if this was then.
+        first: the items predicted before, if this was the text's first correction.
     """
 
     key: str
@@ -62,23 +61,24 @@ class Event(NamedTuple):
 
 
 class Lessons:
-    """The texts of a session, and what they have taught.
+    """The texts of a session, and the annotation taught by them.
 
     Args:
         nlp: a loaded pipeline. It is changed.
         folder: has the journal; the caller has locked it.
-        texts: those to begin with; the ones with more than MAX_TEXT characters, or none, are left out, with a warning.
+        texts: the initial ones; empty ones, and ones beyond MAX_TEXT characters or MAX_TEXTS texts, are left out with a
+            warning.
 
     Attributes:
         views: of the components of ours, by name.
         texts: by identity, in order.
         taught: in the order in which texts were first taught.
-        first: what was predicted before that.
+        first: the prediction before that.
         n: the number of corrections.
         is_saved: whether there was no correction since this was last set.
 
     Raises:
-        ValueError: the pipeline has no component of ours, or the journal is that of another pipeline.
+        ValueError: the pipeline has no component of ours, or the journal belongs to another pipeline.
         OSError: the folder cannot be written to.
     """
 
@@ -168,7 +168,7 @@ class Lessons:
         return doc
 
     def process(self, texts: Sequence[str], *, before: str | None = None, until: str | None = None) -> Iterator[Doc]:
-        """The Docs of texts, annotated by all components, by those before one, or by those up to one."""
+        """The Docs of texts, annotated by all components, or by the ones before, or until, a named one."""
         docs: Iterable[Doc] = map(self.nlp.make_doc, texts)
         for name, pipe in self.nlp.pipeline:
             if name == before:
@@ -181,7 +181,7 @@ class Lessons:
     # Lessons
 
     def learn(self, key: str, place: Subject, taught: Taught) -> Learnt:
-        """Teach a component what a text has from now on been taught, and write it to the disk.
+        """Teach a component the annotation of a text, in place of earlier teaching, and write it to the disk.
 
         Args:
             key: a name that no other correction has.
@@ -217,7 +217,7 @@ class Lessons:
         )
 
     def undo(self, key: str) -> Undone:
-        """Take back the last correction: the weights are those of before.
+        """Take back the last correction, and restore the weights.
 
         Raises:
             ValueError: there is none.
@@ -301,7 +301,7 @@ class Lessons:
                 self._keep_copies(number)
 
     def _keep_copies(self, n: int = 0) -> None:
-        """Keep copies of the components as they are, after n events: the first ones, and the last two."""
+        """Keep copies of the components after n events: the first ones, and the last two."""
         copies = {name: copy(view.pipe) for name, view in self.views.items()}
         earlier = [pair for pair in self._copies[1:] if pair[0] < n]
         self._copies = [*self._copies[:1], *earlier[-1:], (n, copies)]
@@ -311,7 +311,7 @@ class Lessons:
         self.view(place.component).pipe.update([example], sgd=True)
 
     def _example(self, place: Subject, taught: Taught) -> tuple[Example, Doc]:
-        """The example of what a text is taught, and the text as the component predicts it."""
+        """The example of a text's taught annotation, and the text as the component predicts it."""
         view, text = self.view(place.component), self.texts[place.document]
         (predicted,) = self.process([text], before=place.component)
         processed = view.pipe(predicted.copy())

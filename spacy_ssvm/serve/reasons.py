@@ -46,7 +46,7 @@ _RELATIONS = {"direction": "the arc goes to the", "distance": "the distance is"}
 
 
 def in_words(feature: str) -> str:
-    """A feature in words, as far as there are words for it, else as explanations name it."""
+    """A feature in words, or else as explanations name it."""
     if feature == "bias":
         return "how frequent the label is"
     if feature == TRANSITION:

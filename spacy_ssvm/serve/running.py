@@ -53,7 +53,7 @@ def listen(port: int) -> socket.socket:
 
 
 def guarded(app: Asgi, token: str, port: int, others: Collection[str] = (), *, is_in_header: bool = False) -> Guard:
-    """An application behind its guard. others: further values of Host that are answered."""
+    """A `Guard` of an application. others: further accepted values of Host."""
     names = (ADDRESS, "localhost")
     hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
     max_body = MAX_TASKS if is_in_header else MAX_BODY
@@ -61,7 +61,7 @@ def guarded(app: Asgi, token: str, port: int, others: Collection[str] = (), *, i
 
 
 def run(app: Asgi, listening: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C; further ones do not interrupt what the caller does next."""
+    """Serve until SIGTERM or Ctrl-C; further ones do not interrupt the caller's next steps."""
     config = uvicorn.Config(
         app,
         http=Impatient,

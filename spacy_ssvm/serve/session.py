@@ -24,23 +24,23 @@ MAX_WATCHED = 300
 MAX_RANKED = 2_000
 """Texts that are ranked at a time; of more, every k-th is."""
 RANKED_FOR = 10
-"""Texts that are suggested before all are ranked anew."""
+"""The number of texts suggested between two rankings."""
 MAX_LABELS = 2_000
 MAX_REASONS = 10
 MAX_BEST = 10
 RECENT = 20
-"""Accepted texts whose accuracy is that of now."""
+"""The number of last accepted texts that the recent accuracy covers."""
 LISTED = 80
-"""Characters of a text in a list."""
+"""The max number of characters of a text in a list."""
 
 
 class Session:
-    """A pipeline, texts, and what they have taught it. Not for several threads at once.
+    """A pipeline, texts, and the annotation taught by them. Not for several threads at once.
 
     Args:
         nlp: a loaded pipeline. It is changed.
         folder: the only folder that is written to; the caller has locked it.
-        texts: to walk through; those that are too long, or empty, are left out.
+        texts: to walk through; empty, too long or too many ones are left out.
 
     Raises:
         ValueError: the pipeline has no component of ours, or the folder has the journal of another pipeline.
@@ -106,7 +106,7 @@ class Session:
         return self._lessons.add(text)
 
     def analyse(self, document: str) -> answers.Analysis:
-        """A text, and its annotation by the pipeline as it is now."""
+        """A text, and its annotation by the current pipeline."""
         doc = self._lessons.processed(document)
         words, sentence = [], -1
         for token in doc:
@@ -147,10 +147,10 @@ class Session:
     def teach(
         self, key: str, document: str, component: str, start: int, end: int, label: str, head: int | None = None
     ) -> answers.Learnt:
-        """Learn that this item is right. A selection that cuts tokens stands for these tokens.
+        """Learn that this item is right. A selection that cuts tokens is extended to them.
 
         Args:
-            key: the name of this correction: a second one of the same name changes nothing, and has the same answer.
+            key: the name of this correction; a second one of the same name changes nothing and gets the same answer.
             start, end, head: characters.
             label: empty for no entity.
 
@@ -172,7 +172,7 @@ class Session:
         return found
 
     def accept(self, key: str, document: str, component: str) -> answers.Learnt:
-        """Learn that the annotation of a text by this component, with what it was taught, is right as a whole."""
+        """Learn that a component's annotation of a text, with the taught one, is right as a whole."""
         if isinstance(done := self._lessons.done.get(key), answers.Learnt):
             return done
         view, doc = self._lessons.view(component), self._lessons.processed(document)
@@ -182,7 +182,7 @@ class Session:
         return self._lessons.learn(key, Subject(document, component), Taught(items, True))
 
     def annotate(self, key: str, text: str, component: str, spans: Sequence[tuple[int, int, str]]) -> answers.Learnt:
-        """Learn that a text has these items, by characters, and no others.
+        """Learn that a text has these items, (start, end, label) in characters, and no others.
 
         Raises:
             ValueError: a span cuts a token.
@@ -202,7 +202,7 @@ class Session:
         return self._lessons.learn(key, Subject(document, component), Taught(items, True))
 
     def undo(self, key: str) -> answers.Undone:
-        """Take back the last correction: weights and predictions are those of before.
+        """Take back the last correction, and restore weights and predictions.
 
         Raises:
             ValueError: there is none.
@@ -213,7 +213,7 @@ class Session:
         return self._lessons.undo(key)
 
     def changes(self) -> answers.Changes:
-        """The differences of the predictions for watched texts from those when this was last asked."""
+        """The differences of the predictions for watched texts since the last request."""
         begun = time.perf_counter()
         documents = list(islice(self._lessons.texts, MAX_WATCHED))
         changes = []
@@ -238,7 +238,7 @@ class Session:
         return answers.Changes(changes, len(documents), round(1e3 * (time.perf_counter() - begun), 1))
 
     def suggest(self, component: str, after: str | None = None) -> answers.Suggested:
-        """The text that the component would learn most from, of those that it was not taught.
+        """The untaught text that the component would learn most from.
 
         Args:
             after: a text not to suggest.
@@ -271,13 +271,13 @@ class Session:
     # Files
 
     def export(self) -> answers.Written:
-        """Write what was taught to .spacy, with all else open, and to .conllu, with all else predicted."""
+        """Write taught annotation to .spacy, where the rest is missing, and .conllu, where it is predicted."""
         contents = exported(self._lessons)
         replace_files(self.folder, contents)
         return answers.Written([str(self.folder / name) for name in contents], len(self._lessons.taught_texts))
 
     def save(self) -> answers.Written:
-        """Save the pipeline with what it was taught. Until it is complete, an earlier one stays."""
+        """Save the taught pipeline. Until it is complete, an earlier one stays."""
         output = save(self.nlp, self.folder)
         self._lessons.is_saved = True
         return answers.Written([str(output)], len(self._lessons.taught_texts))
@@ -290,7 +290,7 @@ class Session:
             raise ValueError(f"there are no characters {start} to {end} in a text of {len(doc.text)}")
         inside = [token.i for token in doc if token.idx < end and start < token.idx + len(token)]
         if not inside:
-            raise ValueError("between these characters is no token")
+            raise ValueError("there is no token between these characters")
         above = None
         if head is not None:
             above = next((token.i for token in doc if token.idx <= head < token.idx + len(token)), None)
@@ -399,7 +399,7 @@ def _answer(finding: Finding, words: Sequence[str]) -> answers.Answer:
 
 
 def _agreement(predicted: Sequence[Item], gold: Sequence[Item]) -> tuple[int, int]:
-    """The number of items in both, and of both in all; what is no entity does not count."""
+    """The number of common items, and of the items of both in total, without non-entities."""
     wanted = {item for item in gold if item.label}
     return len(wanted & set(predicted)), len(wanted) + len(predicted)
 

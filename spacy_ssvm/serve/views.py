@@ -36,7 +36,7 @@ class Item(NamedTuple):
 
 
 class Taught(NamedTuple):
-    """The annotation of one kind that a text has been given; is_whole: what is not among the items is not there."""
+    """The annotation of one kind that a text has been given; is_whole: whether these are all of its items."""
 
     items: tuple[Item, ...] = ()
     is_whole: bool = False
@@ -100,12 +100,12 @@ class View:
         return item._replace(head=None)
 
     def added(self, doc: Doc, taught: Sequence[Item], item: Item) -> tuple[Item, ...]:
-        """The items with another one, without those that cannot stand beside it."""
+        """The items with another one, without conflicting ones."""
         left = [other for other in taught if other.end <= item.start or item.end <= other.start]
         return tuple(sorted([*left, item]))
 
     def write(self, doc: Doc, taught: Taught, processed: Doc) -> None:
-        """Write gold annotation to a Doc; what is not taught stays open. processed: the Doc as predicted."""
+        """Write gold annotation to a Doc; the rest is missing. processed: the Doc as predicted."""
         for item in taught.items:
             self._set(doc, item)
 
@@ -141,7 +141,7 @@ class MorphView(View):
 
 
 class LemmaView(View):
-    """Lemmas, which the component makes by edit scripts."""
+    """Lemmas, which edit scripts make."""
 
     kind = "lemmas"
     labels = ()
@@ -187,7 +187,7 @@ class EntityView(View):
 
     def question(self, doc: Doc, item: Item) -> Any:
         if not item.label:
-            raise ValueError("ask about an entity of some label")
+            raise ValueError("ask about an entity with a label")
         return item[:3]
 
     def analysis(self, doc: Doc, parts: Sequence[Any]) -> list[Item]:

@@ -12,14 +12,14 @@ from .state import Field
 
 
 class Average:
-    """The mean of w over all visits so far, of which `averaged_axpy` keeps account.
+    """The mean of w over all visits so far, updated by `averaged_axpy`.
 
     Args:
-        problem: whose d weights these are.
+        problem: has the d weights.
     """
 
     STATE = (Field("weighted_steps", of="average"), Field("visits", of="average"))
-    """The fields of a learner that has this as its attribute `average`."""
+    """The fields of a learner with this in its attribute `average`."""
 
     def __init__(self, problem: Problem) -> None:
         # Unlike `zeros_like`, it takes no memory until it is written to.
@@ -34,7 +34,7 @@ class Average:
         return means
 
     def change(self, problem: Problem) -> None:
-        """Go on with the weights of a problem to which weights have been appended."""
+        """Continue with the weights of a problem to which weights have been appended."""
         self.weighted_steps = extended(self.weighted_steps, problem.dimension)
 
 

@@ -19,7 +19,7 @@ class BatchEpoch:
     """
 
     STATE = (Field("primal", of="batch", like="loss"), Field("visits", of="batch"))
-    """The fields of a learner that has this as its attribute `batch`."""
+    """The fields of a learner with this in its attribute `batch`."""
 
     def __init__(self, n_examples: int) -> None:
         self.primal: float | None = None
@@ -35,7 +35,7 @@ class BatchEpoch:
         self._visited[:] = False
 
     def new(self, examples: np.ndarray) -> np.ndarray:
-        """Mark these examples, int64, as visited; returns those that were not visited before, each once."""
+        """Mark these examples, int64, as visited; returns the ones not visited before, each once."""
         first_places = np.sort(np.unique(examples, return_index=True)[1])
         new = examples[first_places]
         new = new[~self._visited[new]]
@@ -58,7 +58,7 @@ class BatchEpoch:
         return figures if self.primal is None else figures._replace(primal=self.primal)
 
     def change(self, n_examples: int, dropped: np.ndarray, subtracts: bool) -> None:
-        """Forget visits to these examples, int64, or all visits if w moves by what they have contributed."""
+        """Forget visits to these examples, int64, or all visits if their contributions are subtracted from w."""
         self._visited[dropped] = False
         if subtracts and len(dropped):
             self.visits = 0

@@ -1,4 +1,4 @@
-"""Corrections: what a loaded component learns from a few examples, without the examples that it was trained on.
+"""Corrections: a loaded component learns from a few examples, without the examples that it was trained on.
 
 A passive–aggressive step (Crammer et al. 2006) changes w as little as possible. Here, the change is measured by how
 often each feature was seen in training: weights that stand in many other sentences hardly move. A label that is new
@@ -25,9 +25,9 @@ from .working_set import NO_PLANE, add, drop_inactive, dual_slack, find, forget_
 class Correction(Parameters):
     """Corrections of a component that was loaded: passive–aggressive steps that hardly move frequent features.
 
-    max_updates: of an example in one visit; they end as soon as it is predicted correctly.
-    max_remembered: the number of examples with new labels that have dual variables, at most; those that were visited
-        longest ago are forgotten first, and w stays.
+    max_updates: per visit of an example; they end as soon as it is predicted correctly.
+    max_remembered: the number of examples with new labels that have dual variables, at most; the ones visited longest
+        ago are forgotten first, without a change of w.
     """
 
     corrects = True
@@ -47,7 +47,7 @@ class CorrectionLearner(Learner):
     `Corrections.margin`, changes nothing.
 
     Examples with new labels are a problem of their own: ½(w − w₀)ᵀD′⁻¹(w − w₀) + C Σ ξ_i², D′_f = D_f^(1/16), where w₀
-    has all that is learnt otherwise. It is solved by dual coordinate descent, as by `dcd`: w = w₀ + Σ α D′ΔΦ.
+    is w without their planes. It is solved by dual coordinate descent, as by `dcd`: w = w₀ + Σ α D′ΔΦ.
     """
 
     parameters: Correction
@@ -58,7 +58,7 @@ class CorrectionLearner(Learner):
         self._remembered = dict[int, None]()
         """The examples that have planes, the last visited one last."""
         self._roots = NO_RATES
-        """The rates for new labels, as far as they have been needed."""
+        """The rates for new labels, computed so far."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)
@@ -90,7 +90,7 @@ class CorrectionLearner(Learner):
         return self._roots
 
     def _learn_new(self, examples: np.ndarray) -> None:
-        """Visit examples with new labels, and remember them; those that are still wrong are visited again."""
+        """Visit examples with new labels, and remember them; the ones that are still wrong are visited again."""
         wrong, rates = examples, self._rates_for_new()
         for visit in range(self.parameters.max_updates):
             if not len(wrong):
@@ -119,13 +119,13 @@ class CorrectionLearner(Learner):
 
 
 C = 1.0
-"""C of the problem of new labels. A few examples can be fitted: what they leave of ξ is a few hundredths of Δ."""
+"""C of the problem of new labels. It fits a few examples: their remaining ξ is a few hundredths of Δ."""
 
 INNER_PASSES, SWEEPS = 5, 3
 """Passes over the working sets at the beginning of an epoch, and over one of them in a visit, as in `dcd`."""
 
 TOLERANCE = 0.01
-"""Violations of at most this part of the loss are none: smaller steps decide no prediction."""
+"""Violations up to this fraction of the loss are ignored: smaller steps decide no prediction."""
 
 NEW_RATE = np.float32(1.0)
 """The rate of weights that were never seen in training."""
@@ -227,9 +227,9 @@ def _add_losses(oracle, data, examples, weights, margin, plane, losses):
 
 
 def losses(problem: Problem, weights: np.ndarray, examples: np.ndarray) -> np.ndarray:
-    """Δ of what w, float64 [d], predicts for each of these examples, int64 [m]: float64 [m], 0 where it is right.
+    """Δ, float64 [m], of the prediction by w, float64 [d], for each of these examples, int64 [m]; 0 if it is right.
 
-    Structures that are behind by less than `Corrections.margin` count as predicted.
+    Structures that score lower by less than `Corrections.margin` of their loss count as predicted.
     """
     values, margin = np.zeros(len(examples)), problem.corrections.margin
     call(_add_losses, problem, examples, weights, margin, plane_buffer(problem.max_plane_entries), values)

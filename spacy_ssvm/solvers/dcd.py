@@ -155,7 +155,7 @@ class CpdLearner(DualLearner):
             self._solve()
 
     def _solve(self) -> None:
-        """Coordinate descent until the gap over the working sets is a fraction of what it was."""
+        """Coordinate descent until the gap over the working sets is a fraction of its start."""
         n, C, gap = self.problem.n_examples, self.parameters.C, self._gap()
         if gap <= NEGLIGIBLE_GAP * self.dual_sums()[0]:
             return
@@ -175,7 +175,7 @@ class CpdLearner(DualLearner):
         return math.fsum(in_threads(self.n_threads, add_up, range(0, n, GAP_PART)))
 
     def progress(self) -> Progress:
-        """The primal objective is that of the w at which the epoch called the oracles."""
+        """Figures; the primal objective is at the w at which the epoch called the oracles."""
         return self.batch.exact(super().progress())
 
     def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:

@@ -17,7 +17,7 @@ from .state import Field
 from .working_set import WorkingSet
 
 NEGLIGIBLE_GAP = 1e-10
-"""A gap over the working sets is left as it is where it is below this fraction of Σ αΔ."""
+"""A gap over the working sets below this fraction of Σ αΔ is not reduced further."""
 
 MIN_PART, MAX_PART = 64, 1024
 """Number of examples per kernel call; fewer than MIN_PART only where these might add more than PART_CODES."""
@@ -40,8 +40,8 @@ def visit_each(
     The kernel adds at most one plane for each visit, and adds Σ ξ and Σ ξ² to `sums`; these are returned.
 
     Args:
-        max_entries: (examples int64) → upper bounds, int64, of the numbers of entries that each visit to them adds;
-            those of the problem's planes by default.
+        max_entries: (examples int64) → upper bounds, int64, of the numbers of entries that each visit to them adds; the
+            problem's `plane_entries` by default.
     """
     sums, plane = np.zeros(2), plane_buffer(problem.max_plane_entries)
     for part in _parts(planes, examples, max_entries or problem.plane_entries.__getitem__):
@@ -81,7 +81,7 @@ def collect_planes(
     """Call the oracles of these examples, int64, at w, float64 [d]; planes violated by more than delta are kept.
 
     Args:
-        C: that of the L2-loss; ∞ with the L1-loss. Returns `sums` and the slacks of these examples.
+        C: of the L2-loss; ∞ with the L1-loss. Returns `sums` and the slacks of these examples.
     """
     totals, plane = np.array(sums), plane_buffer(problem.max_plane_entries)
     for part, found in find_all(problem, weights, examples, n_threads):
@@ -155,7 +155,7 @@ class DualLearner(Learner):
         return is_done(self.progress(), self.certificate, self.parameters.tolerance)
 
     def objectives(self, w: np.ndarray, slack_sums: Slacks) -> Certificate:
-        """Primal and dual at w, float64 [d], given the slacks there and α as it is."""
+        """Primal and dual at w, float64 [d], given the slacks there and the current α."""
         penalty, named = self.parameters.penalty, self.problem.named(w)
         primal, conjugate = penalty.values(named, self.n_threads)
         if self.w0 is not None:

@@ -72,10 +72,10 @@ class Distributions(NamedTuple):
 
 
 def check_distributions(distributions: Distributions, sizes: Sizes) -> None:
-    """Check distributions that were read from a file, so that each example's cliques are where they say.
+    """Check distributions that were read from a file, so that each example's cliques are in their place.
 
     Raises:
-        ValueError: they are not those of n examples.
+        ValueError: they do not fit n examples.
     """
     starts, scores, surplus, values, rates = distributions
     n, lengths = sizes["n"], np.diff(starts)
@@ -154,16 +154,16 @@ class ExponentiatedGradientLearner(Learner):
         self.distributions = Distributions(starts, scores, surplus, extended(values[:n], n), extended(rates[:n], n))
 
     def _reset(self, examples: np.ndarray) -> None:
-        """Gold alone is the distribution of these examples."""
+        """Reset the distributions of these examples to gold alone."""
         starts, _, surplus, values, rates = self.distributions
         values[examples] = rates[examples] = 0.0
         for example in examples:
             surplus[starts[example] : starts[example + 1]] = 0.0
 
     def _fit(self, examples: np.ndarray) -> None:
-        """Make room for the cliques of these examples where they are more or fewer than before.
+        """Make room for the cliques of these examples where their number has changed.
 
-        Those of an example that has moved are the same, except in a damaged state.
+        An example that has moved has the same ones, except in a damaged state.
         """
         before, sizes = self.distributions, self._sizes()
         old = np.diff(before.starts)
@@ -199,14 +199,14 @@ class ExponentiatedGradientLearner(Learner):
 
 
 FIRST_PENALTY = 12.0
-"""At its first visit an example moves from scores of −FIRST_PENALTY for each wrong clique: from nearly gold alone. Each
-trial that lowers the dual objective adds as much, as a large C asks for."""
+"""An example's first visit starts from scores of −FIRST_PENALTY for each wrong clique: nearly gold alone. Each trial
+that lowers the dual objective adds as much, which a large C needs."""
 
 MIN_RATE = 1e-3
 """The smallest rate that an example tries first at its next visit."""
 
 TRIES = 12
-"""Steps of a visit, at most, until one does not lower the dual objective; after that the example stays as it is."""
+"""The max number of steps tried in a visit until one does not lower the dual objective; if all do, none is taken."""
 
 ROUNDING = 1e-6
 """A step may lower the dual objective by this fraction of the size of its terms: surpluses are float32."""

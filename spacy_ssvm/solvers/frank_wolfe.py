@@ -49,9 +49,9 @@ class FrankWolfe(DualParameters):
 class FrankWolfeLearner(DualLearner):
     """½‖w‖² + C Σ ξ_i, w = Σ w_i; each working set holds one plane, the mean w_i/C of the planes found, with α_i = C.
 
-    With averaging, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit. After T visits that is w̄ = w − u/(T(T + 1)/2) with
-    u = Σ_t t(t + 1)/2 · (step after t earlier visits), which needs no pass over all d weights. The certificate is then
-    that of w̄, whose dual variables are averages as well. The running primal, R(w̄) + C Σ ξ(w), is an estimate only.
+    With averaging, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit. After T visits that is w̄ = w − u/(T(T + 1)/2)
+    with u = Σ_t t(t + 1)/2 · (step after t earlier visits), which needs no pass over all d weights. The certificate is
+    then for w̄, whose dual variables are averages as well. The running primal, R(w̄) + C Σ ξ(w), is an estimate only.
     """
 
     parameters: FrankWolfe

@@ -35,7 +35,7 @@ def clique_buffer(sizes, examples):
 
 @kernel
 def find_gradient(score, infer, data, example, weights, beta, gamma, size, buffer):
-    """Write the scores at w and minus the surpluses of an example's `size` cliques; −∇L is what these move w by.
+    """Write the scores at w and minus the surpluses of an example's `size` cliques; these move w by −∇L.
 
     Returns the scores and the descent, float64 [size], both in the buffer, and L_{β,γ}(w).
     """

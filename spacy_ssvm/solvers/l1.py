@@ -115,8 +115,8 @@ class ExtragradientLearner(Learner):
     """‖w‖₁ + C Σ ξ_i as min_{u, v ≥ 0} max_α Σ_j (u_j + v_j) + Σ α (Δ − (u − v)ᵀΔΦ), Σ_y α_i(y) = C with gold.
 
     w = u − v may have any sign; the saddle point as printed has w ≥ 0. At the end of an epoch u, v and α move together.
-    Working sets only grow: when planes with α = 0 were dropped, w oscillated. The primal objective is that of the w at
-    which the epoch called the oracles.
+    Working sets only grow: when planes with α = 0 were dropped, w oscillated. The primal objective is at the w at which
+    the epoch called the oracles.
     """
 
     parameters: Extragradient

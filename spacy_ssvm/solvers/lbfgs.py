@@ -57,7 +57,7 @@ class Lbfgs(LossFamily):
 
 
 MEMORY = 6
-"""Pairs of a step and the change of ∇P along it that are kept; ten took more time for the same gap."""
+"""The number of kept pairs of a step and the change of ∇P along it; ten took more time for the same gap."""
 
 SLOPE_REDUCTION = 0.9
 """A step is long enough when it has reduced the slope to this fraction (Wolfe's second condition)."""
@@ -100,7 +100,7 @@ class Curvature:
     """The last pairs of a step s_k of w and the change y_k of ∇P along it, and the direction that they give."""
 
     STATE = (Field("steps", of="curvature", shape="md"), Field("changes", of="curvature", shape="md"))
-    """The fields of a learner that has this as its attribute `curvature`."""
+    """The fields of a learner with this in its attribute `curvature`."""
 
     def __init__(self) -> None:
         self.steps: list[np.ndarray] = []
@@ -108,11 +108,10 @@ class Curvature:
         self.changes: list[np.ndarray] = []
         """The changes y_k, float64 [d] each."""
         self._known = np.zeros((0, 0))
-        """The products with each other of s_1, y_1, s_2, y_2, …, float64, as far as they are known; not part of the
-        state."""
+        """The products with each other of s_1, y_1, s_2, y_2, …, float64, if computed; not part of the state."""
 
     def add(self, step: np.ndarray, change: np.ndarray, n_threads: int) -> None:
-        """Keep a pair if ∇P has risen along it, and as many pairs before it as there is room for."""
+        """Keep a pair if ∇P has risen along it, and the MEMORY − 1 pairs before it."""
         if not products([step], [change], n_threads)[0, 0] > 0.0:
             return
         self.steps, self.changes = [*self.steps, step], [*self.changes, change]
@@ -149,9 +148,9 @@ class LbfgsLearner(Learner):
     ½‖w − w₀‖² replaces ½‖w‖², where w₀ are the initial weights. The curvature that earlier epochs have measured is
     kept until the problem or the parameters change.
 
-    Every w that L-BFGS comes by gives dual variables α_i = C · P_i(·; w), whose gap at this w is ½‖∇P(w)‖². That is far
-    above the distance from the optimum, so the dual point kept is a mixture of them all. As L is convex, each w has
-    C Σ L(v) ≥ ℓ − sᵀ(v − w₀) for all v, where s = −C Σ ∇L(w) = Σ α ΔΦ and ℓ = C Σ L(w) + sᵀ(w − w₀). So no P(v) is less
+    Every w on the way of L-BFGS gives dual variables α_i = C · P_i(·; w), whose gap at this w is ½‖∇P(w)‖². That is far
+    above the distance from the optimum, so the dual point kept is a mixture of them all. As L is convex, each w has C Σ
+    L(v) ≥ ℓ − sᵀ(v − w₀) for all v, where s = −C Σ ∇L(w) = Σ α ΔΦ and ℓ = C Σ L(w) + sᵀ(w − w₀). So no P(v) is less
     than ℓ − ½‖s‖², for a pair (s, ℓ) as for a mixture of pairs: the dual of bundle methods (Teo et al. 2010).
 
     Raises:
@@ -204,7 +203,7 @@ class LbfgsLearner(Learner):
             self._final = self._certified(point, self.s, self.linear)
 
     def _better_dual(self, point: Point) -> tuple[np.ndarray, float]:
-        """The best mixture of the dual point (s, ℓ) and that of this w."""
+        """The best mixture of the dual point (s, ℓ) and this w's."""
         offset = self._offset(point.w)
         direction = self._combination([1.0, -1.0, -1.0], [offset, point.gradient, self.s])
         along, to_offset, to_s = self._products([direction, offset, self.s], [direction, offset]).tolist()
@@ -233,12 +232,12 @@ class LbfgsLearner(Learner):
         return reached
 
     def _start_over(self) -> None:
-        """Without curvature and dual point: those of another objective."""
+        """Drop curvature and dual point, which belong to another objective."""
         self.curvature = Curvature()
         self.s, self.linear = np.zeros(self.problem.dimension), 0.0
 
     def progress(self) -> Progress:
-        """During an epoch, the primal objective is that of its initial w, summed over the visits so far."""
+        """Figures; during an epoch, the primal objective is at its initial w, summed over the visits so far."""
         if self._final is not None:
             return Progress(self.loss, self._final.primal, self._final.dual, None)
         if self.has_forgotten:
@@ -263,7 +262,7 @@ class LbfgsLearner(Learner):
         return True
 
     def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
-        """w stays as it is; the curvature is that of the sum over all examples.
+        """Keep w, and drop the curvature if the sum over all examples changes.
 
         If dropped examples are not subtracted, w₀ is from now on the current w, in ½‖w − w₀‖² as in equation 11 of
         Martins et al.

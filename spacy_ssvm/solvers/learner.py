@@ -58,7 +58,7 @@ class Certificate(NamedTuple):
 
 
 class Learner(ABC):
-    """A solver working on a problem: its weights, and what it keeps about each example.
+    """A solver working on a problem: its weights, and its memory of each example.
 
     Args:
         parameters: the solver's parameters.
@@ -70,7 +70,7 @@ class Learner(ABC):
     """
 
     STATE: ClassVar[tuple[Field, ...]] = (Field("w"), Field("loss"))
-    """The attributes that `state` returns, in addition to those of the base classes."""
+    """The attributes that `state` returns, in addition to the base classes'."""
 
     n_threads = 1
     """The number of threads that call oracles, in solvers that call many oracles at one w.
@@ -80,8 +80,8 @@ class Learner(ABC):
 
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         self.parameters = parameters
-        problem.oracles(self.needs)
         self.problem = problem
+        problem.oracles(self.needs)
         self.w = np.zeros(problem.dimension) if weights is None else np.array(weights, np.float64)
         self.loss = 0.0
 
@@ -91,7 +91,11 @@ class Learner(ABC):
         return "max"
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
-        """Start an epoch: everything the solver does before its first oracle call."""
+        """Start an epoch: everything the solver does before its first oracle call.
+
+        A stream is one epoch without an end that the learner knows of: this is called once, `end_epoch` after each
+        batch. After `retune` in an epoch, it is called again.
+        """
         self.loss = 0.0
 
     @abstractmethod
@@ -107,7 +111,7 @@ class Learner(ABC):
         return self.w
 
     def progress(self) -> Progress:
-        """Figures since `begin_epoch`, cheap to compute; those of a solver without objectives by default."""
+        """Figures since `begin_epoch`, cheap to compute; by default without objectives."""
         return Progress(self.loss, None, None, None)
 
     def certificate(self) -> Certificate | None:
@@ -131,8 +135,8 @@ class Learner(ABC):
 
         problem: the new problem; the same one if only examples are dropped.
         dropped: int64, the numbers of examples that change or leave, or have done so in the new problem.
-        subtracts: whether what the dual variables of dropped examples contribute to w is subtracted. Otherwise w stays
-            as it is, and there are no objectives from then on.
+        subtracts: whether the contributions of dropped examples' dual variables to w are subtracted. Otherwise w does
+            not change, and there are no objectives from then on.
         """
         self.problem = problem
         self.w = extended(self.w, problem.dimension)

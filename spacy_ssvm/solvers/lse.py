@@ -100,7 +100,7 @@ class LseLearner(DualLearner):
         """A type-II loop: solve over the current working sets."""
 
     def retune(self, parameters: Any) -> bool:
-        """Not possible with the printed oracle, whose result depends on all planes found so far."""
+        """Refuse with the printed oracle, whose result depends on all planes found so far."""
         if "printed" in (parameters.oracle, self.parameters.oracle):
             return False
         return super().retune(parameters)
@@ -114,7 +114,7 @@ class LseLearner(DualLearner):
         return None
 
     def done(self) -> bool:
-        """Whether the gap over the working sets is within the tolerance: that of the epoch first, then that at w.
+        """Whether the gap over the working sets is within the tolerance: first the epoch's gap, then the gap at w.
 
         The gap over all structures is larger: each epoch adds at most one plane per example to the working sets.
         """
@@ -264,7 +264,7 @@ def _match(planes, example, plane, size, loss, matched):
 
 @kernel
 def _count(planes, example, weights):
-    """The number of the example's planes, and the number of those that are violated."""
+    """The number of the example's planes, and of violated ones."""
     n_planes, violated = 0, 0
     p = planes.head[example]
     while p != NO_PLANE:

@@ -11,7 +11,7 @@ from .averages import AveragedLearner, averaged_axpy
 from .learner import Learner
 from .parameters import Parameters, require_positive, require_positive_whole
 from .planes import dot, find_plane, find_planes, kbest_buffer, plane_buffer, plane_product, squared_norm, take_plane
-from .problem import Problem, call
+from .problem import Kind, call
 from .small_qp import hildreth, smo
 
 
@@ -71,10 +71,9 @@ class MiraLearner(AveragedLearner):
     parameters: Mira | PredictionMira
     loss_scale: ClassVar[float] = 1.0
 
-    def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        if self.parameters.k > 1:
-            problem.oracles("kbest")
+    @property
+    def needs(self) -> Kind:
+        return "kbest" if self.parameters.k > 1 else "max"
 
     def visit(self, examples: np.ndarray) -> None:
         average, plane = self.average, plane_buffer(self.problem.max_plane_entries)

@@ -103,7 +103,7 @@ class OneSlackLearner(Learner):
             self._solve()
 
     def progress(self) -> Progress:
-        """The primal objective is that of the w at which the epoch called the oracles."""
+        """Figures; the primal objective is at the w at which the epoch called the oracles."""
         found = self._objectives(self.w, Slacks(self.loss, 0.0))
         dual = None if self.has_forgotten else found.dual
         return self.batch.exact(Progress(self.loss, found.primal, dual, len(self.alpha) - 1))
@@ -135,7 +135,7 @@ class OneSlackLearner(Learner):
         return True
 
     def change(self, problem: Problem, dropped: np.ndarray = NO_EXAMPLES, subtracts: bool = True) -> None:
-        """If planes have contributions of dropped examples, w stays as it is, and all planes go."""
+        """Drop all planes, and keep w, if planes have contributions of dropped examples."""
         self.batch.change(problem.n_examples, dropped, subtracts)
         super().change(problem)
         if self.seen[dropped].any():

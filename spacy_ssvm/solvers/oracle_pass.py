@@ -21,7 +21,7 @@ PART = 64
 PART_WITHOUT_PLANES = 256
 """Number of examples that a thread processes at a time where planes are not kept.
 
-To call a kernel takes as long as the oracles of some ten sentences, and is serial.
+Calling a kernel takes as long as the oracles of some ten sentences, and is serial.
 """
 
 AHEAD = 16
@@ -144,7 +144,7 @@ def collect(examples, planes, C, delta, sums, working_sets, plane):
     """Add the planes found for these examples to their working sets, under the condition of `add_if_violated`.
 
     Args:
-        C: that of the L2-loss; ∞ with the L1-loss.
+        C: of the L2-loss; ∞ with the L1-loss.
         plane: a buffer.
     """
     for k in range(len(examples)):
@@ -176,10 +176,10 @@ def _first_exceeded(examples, violations, weights, tolerance, unit, planes):
 
 
 def assert_oracles_are_maximal(problem: Problem, weights: np.ndarray, planes: WorkingSet, n_threads: int = 1) -> None:
-    """Call all oracles at w, float64 [d], and compare their violations with those of the planes in the working sets.
+    """Call all oracles at w, float64 [d], and compare their violations with the stored planes' violations.
 
     Raises:
-        AssertionError: an oracle finds a smaller violation than that of a stored plane.
+        AssertionError: an oracle finds a smaller violation than a stored plane has.
     """
     for part, found_planes in find_all(problem, weights, np.arange(problem.n_examples), n_threads):
         example, by_oracle, stored = _first_exceeded(

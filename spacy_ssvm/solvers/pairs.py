@@ -14,8 +14,8 @@ PAIR_STEPS = 10
 """Pair steps in one visit, at most: more would refine an example's α against a w that the next visits move."""
 
 NEGLIGIBLE_RISE = 1e-9
-"""A difference of two g, in units of the loss, that pair steps leave. The example's part of the gap, at most C times
-this difference, is then negligible beside C ξ of an example with a mistake."""
+"""A difference of two g, in units of the loss, that pair steps ignore. The example's part of the gap, at most C times
+this difference, is then negligible compared with C ξ of an example with a mistake."""
 
 
 @kernel

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 SMALLEST, LARGEST = 1e-30, 1e15
-"""The limits of parameters and costs: products and squares of a few of them are floats with many digits, and scores
-that they lead to are far from those of what is forbidden."""
+"""The limits of parameters and costs: products and squares of a few of them are floats with many digits, and resulting
+scores are far from FORBIDDEN."""
 
 LARGEST_BETA = 1e30
 """The limit of β, which only multiplies differences of scores inside a log-sum-exp: far below it, β is as good as ∞."""
@@ -26,18 +26,19 @@ class Parameters(ABC):
     """The parameters of all solvers.
 
     Attributes:
-        seed: of the order in which examples are visited; None for that of the pipeline's training, or 0 without one.
+        seed: of the order in which examples are visited; None: the seed of the pipeline's training, or 0.
     """
 
     rule: ClassVar[str | None] = None
     """The rule by which several workers learn, a name in `distributed.rules.RULES`; None where they do not."""
     corrects: ClassVar[bool] = False
-    """Whether a loaded component is corrected: the weights of features that no example has stay as they are, and gold
-    that is known in part is completed once, by the weights that training starts from, and then learnt as if all of it
-    were annotated. Otherwise it is completed before each epoch."""
+    """Whether a loaded component is corrected: features that no example has keep their weights, and partial gold is
+    completed once, by the initial weights, and then learnt as if all of it were annotated. Otherwise partial gold is
+    completed before each epoch."""
 
     adds_planes_only: ClassVar[bool] = False
-    """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used."""
+    """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used. Such
+    weights are numbered by their use: set it where the vectors of a learner take long to read, as those of DCD."""
 
     seed: int | None = None
 
@@ -45,6 +46,11 @@ class Parameters(ABC):
     @abstractmethod
     def learner(self) -> type[Any]:
         """The class of the learners with these parameters, a `learner.Learner`."""
+
+    @property
+    def inverse_temperature(self) -> float | None:
+        """β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)) that the solver learns; None for a solver without one."""
+        return None
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -119,8 +125,8 @@ class TwoLoopParameters(DualParameters):
 class LossFamily(Parameters):
     """The parameters of the solvers for L_{β,γ}(w) = (1/β) log Σ_y exp(β(γ Δ(y_i, y) − wᵀΔΦ_i(y))).
 
-    Martins et al. 2010, equation 3. (β, γ) = (1, 0) is the loss of the CRF, (1, 1) that of softmax-margin, (∞, 1) that
-    of the structured SVM. (∞, 0), that of the perceptron, is refused: its regularised optimum is w = 0.
+    Martins et al. 2010, equation 3. (β, γ) = (1, 0) is the CRF's loss, (1, 1) softmax-margin, (∞, 1) the structured
+    SVM's. (∞, 0), the perceptron's, is refused: its regularised optimum is w = 0.
 
     Attributes:
         C: weight of the loss.
@@ -150,6 +156,10 @@ class LossFamily(Parameters):
     def is_smooth(self) -> bool:
         """Whether β < ∞."""
         return float(self.beta) < math.inf
+
+    @property
+    def inverse_temperature(self) -> float | None:
+        return float(self.beta) if self.is_smooth else None
 
     @property
     def oracle(self) -> Literal["max", "cliques"]:

@@ -102,11 +102,11 @@ MIN_RADIX = 64
 
 @kernel
 def _radix_sort(keys, size, largest, spare):
-    """Sort keys[:size] in place by what they hold above 32 bits; keys where that is equal stay in their order.
+    """Sort keys[:size] in place by their bits above the lowest 32, stably.
 
     Args:
         keys, spare: int64 [≥ size].
-        largest: at least what any key holds there.
+        largest: an upper bound of these bits as a number.
     """
     counts, source, target = np.empty(1 << DIGIT_BITS, np.int64), keys, spare
     shift = 32
@@ -131,7 +131,7 @@ def _radix_sort(keys, size, largest, spare):
 
 @kernel
 def merge(plane, entries):
-    """Sort a plane's entries by index, add up those of equal index, and drop zeros. Returns the number that remains."""
+    """Sort a plane's entries by index, add up equal indices, and drop zeros. Returns the number of entries left."""
     order, largest = plane.order, 0
     for k in range(entries):
         largest = max(largest, plane.indices[k])

@@ -38,7 +38,7 @@ RULED_OUT = -1e20
 class Cliques(NamedTuple):
     """The cliques of structures, whose scores and losses add up to those of a structure.
 
-    A distribution P(y) ∝ exp(Σ of the scores of y's cliques) is given by an example's m scores. What it expects is
+    A distribution P(y) ∝ exp(Σ of the scores of y's cliques) is given by an example's m scores. Its expectations are
     given by its m surpluses: how often a clique is expected to occur, less how often gold has it.
 
     Attributes:
@@ -58,7 +58,7 @@ class Cliques(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Relative learning rates of weights in corrections, in (0, 1]; 1 for those that come after.
+    """Relative learning rates of weights in corrections, in (0, 1]; 1 for all later weights.
 
     Attributes:
         single: float32 [S], of the first S weights.
@@ -75,12 +75,12 @@ class Corrections(NamedTuple):
 
     Attributes:
         rates: learning rates of the weights; None where all are 1.
-        initial: (first) → float [d − first], what the weights from number `first` on were before any correction; None
-            where that is 0.
-        have_new_labels: bool [n], the examples of which gold has a label that is new; None where there are none.
-        margin: by what part of their loss other structures must be behind for an example to be right; above 0 where the
-            weights are rounded to predict with.
-        goal: by what part of their loss other structures are behind after a step.
+        initial: (first) → float [d − first], the weights from number `first` on before any correction; None if these
+            are 0.
+        have_new_labels: bool [n], the examples with a new label in gold; None if there are none.
+        margin: the fraction of their loss by which other structures must score lower for an example to be right; above
+            0 if the weights are rounded for prediction.
+        goal: the fraction of their loss by which other structures score lower after a step.
     """
 
     rates: Rates | None = None
@@ -91,11 +91,11 @@ class Corrections(NamedTuple):
 
 
 EQUAL_RATES = Corrections()
-"""Corrections of problems that say nothing about them: all rates are equal."""
+"""The default corrections of a problem: all rates are equal."""
 
 
 class Extent(NamedTuple):
-    """Bounds for n examples: how much oracles write at most, and what a mistake costs at least.
+    """Bounds for n examples: the max size of the oracles' output, and the min cost of a mistake.
 
     Attributes:
         plane_entries: int64 [n], as in `Problem`.
@@ -126,11 +126,11 @@ class Passes(ABC):
 
     @abstractmethod
     def losses(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """Σ_i L_{β,γ} and −Σ_i ∇L_{β,γ}, float64 [d], as `gradients.sum_losses`; β and γ are those of the solver."""
+        """Σ_i L_{β,γ} and −Σ_i ∇L_{β,γ}, float64 [d], as `gradients.sum_losses`; with the solver's β and γ."""
 
     @abstractmethod
     def planes(self, weights: np.ndarray) -> tuple[float, float, np.ndarray]:
-        """Σ Δ_i and Σ ξ_i of the planes that the max-oracles find, as far as they are violated, and Σ ΔΦ_i."""
+        """Σ Δ_i, Σ ξ_i and Σ ΔΦ_i over the violated planes that the max-oracles find."""
 
     @abstractmethod
     def slacks(self, weights: np.ndarray) -> tuple[float, float]:
@@ -156,12 +156,12 @@ class Problem:
         cliques: None where marginals are not exact.
         kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values)
             → count, or None where the k best are not exact. It writes the planes of the k structures of largest
-            wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at
-            starts[j] … starts[j + 1] − 1; count is the number of planes.
+            wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at starts[j] … starts[j
+            + 1] − 1; count is the number of planes.
         exact: whether the max-oracle always finds the maximum; if not, no objective and no gap is reliable.
-        corrections: what corrections of a loaded component need.
-        unit: the unit of the loss, the smallest positive cost of a single mistake. What solvers neglect, in g or in the
-            loss, is a small fraction of it, so that a problem whose costs are scaled is solved just as precisely.
+        corrections: for corrections of a loaded component.
+        unit: the unit of the loss, the smallest positive cost of a single mistake. Solvers neglect only small fractions
+            of it, in g or in the loss, so that a problem with scaled costs is solved as precisely.
         n_named: where oracles number weights by use, how many of the first weights they may have named in their pairs
             so far: all others have never changed. Such oracles write to `data`, and must be called in one thread. None
             where weights have fixed numbers.
@@ -211,7 +211,7 @@ class Problem:
         if kernel is None:
             raise ValueError(
                 f"this solver needs {_OFFERS[kind]}, which the model's structure does not offer: choose another "
-                "solver, or a model with order = 1"
+                "solver, or a model that offers it, such as a parser of order = 1"
             )
         return [kernel]
 
@@ -239,7 +239,8 @@ def call(kernel: Any, problem: Problem, *arguments: Any, kind: Kind = "max") -> 
 
 
 _COMPILED: dict[tuple[Any, ...], tuple[Any, list[Any]]] = {}
-"""By kernel, oracles and types of arguments, what numba calls: to look it up again would take longer than a call."""
+"""(kernel, oracles, types of arguments) → the compiled function: looking it up in numba would take longer than a
+call."""
 
 
 def _compile(

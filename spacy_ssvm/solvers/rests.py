@@ -1,4 +1,4 @@
-"""Rests: visits of a dual solver that leave out what hardly raised the dual at earlier visits.
+"""Rests: a dual solver leaves out updates and oracle calls that hardly raised the dual at earlier visits.
 
 After an update that has raised the dual by less than the average, the example rests from updates; after an oracle call
 whose plane has raised it by little, it pauses from calls, longer each time. No printed algorithm has rests. They save a
@@ -27,7 +27,7 @@ UPDATES, CALLS = 0, 1
 
 
 class RestSchedule(NamedTuple):
-    """Which of n examples still rest from updates and oracle calls, as the last ones have hardly raised the dual.
+    """The rests of n examples from updates and oracle calls, whose last ones have hardly raised the dual.
 
     Attributes:
         rests: int64 [n], visits without an update to come.
@@ -79,14 +79,14 @@ def _average(schedule, place, rise):
 
 @kernel
 def note_update(schedule, example, rise):
-    """Take note of an update that has raised the dual by `rise`."""
+    """Note an update that has raised the dual by `rise`."""
     if rise < _average(schedule, UPDATES, rise):
         schedule.rests[example] = REST
 
 
 @kernel
 def note_call(schedule, example, slack, rise):
-    """Take note of an oracle call that has found this ξ, and whose plane can raise the dual by `rise`."""
+    """Note an oracle call that has found this ξ, and whose plane can raise the dual by `rise`."""
     schedule.slacks[example] = slack
     if rise > MIN_SHARE * _average(schedule, CALLS, rise):
         schedule.lengths[example] = 0
@@ -96,14 +96,14 @@ def note_call(schedule, example, slack, rise):
 
 
 class Rests:
-    """The schedule of a learner's examples, for kernels, and what ends rests: a change of the problem.
+    """The schedule of a learner's examples, for kernels; a change of the problem ends rests.
 
     Args:
         n_examples: n.
     """
 
     STATE = (Field("schedule", of="rests"),)
-    """The field of a learner that has this as its attribute `rests`."""
+    """The field of a learner with this in its attribute `rests`."""
 
     def __init__(self, n_examples: int) -> None:
         self.schedule = no_rests(n_examples)
@@ -116,11 +116,11 @@ class Rests:
         self._noted = [np.arange(self._n_examples)]
 
     def note(self, examples: np.ndarray) -> None:
-        """Take note that these examples, int64, may come to rest."""
+        """Note that these examples, int64, may come to rest."""
         self._noted.append(examples)
 
     def change(self, n_examples: int, dropped: np.ndarray) -> None:
-        """Wake these examples, int64, and all if there are more examples now."""
+        """Wake these examples, int64, and all if there are more examples now; the last ones go if there are fewer."""
         self._wake(dropped)
         # Examples of a saved state that come back are no more than before.
         if n_examples > self._n_examples:
@@ -129,6 +129,10 @@ class Rests:
             self._noted = []
             rests, pauses, lengths, slacks = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
             self.schedule = RestSchedule(rests, pauses, lengths, slacks, np.zeros(2))
+        elif n_examples < self._n_examples:
+            rests, pauses, lengths, slacks = (part[:n_examples].copy() for part in self.schedule[:-1])
+            self.schedule = RestSchedule(rests, pauses, lengths, slacks, self.schedule.averages)
+            self._noted = [np.arange(n_examples)]
         self._n_examples = n_examples
 
     def _wake(self, examples: np.ndarray) -> None:

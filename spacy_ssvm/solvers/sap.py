@@ -181,7 +181,7 @@ def _costs(parameters: Sap) -> tuple[float, float]:
 class BatchSapLearner(ProximalSapLearner):
     """ρ₁‖w‖₁ + (ρ₂/2)‖w‖² + C Σ ξ_i: at the end of an epoch all α move, then β, once.
 
-    The primal objective is that of w = (s − β)/ρ₂, at which the epoch called the oracles.
+    The primal objective is at w = (s − β)/ρ₂, at which the epoch called the oracles.
     """
 
     def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
@@ -292,7 +292,7 @@ ALPHA_PASSES = 20
 
 @kernel
 def move_beta(s, weights, rho1, rho2, nu, box):
-    """Update β by equation IV.14, and w = (s − β)/ρ₂, in the moving coordinates; drop those that did not change."""
+    """Update β by equation IV.14, and w = (s − β)/ρ₂, in the moving coordinates; drop unchanged ones."""
     kept = 0
     for k in range(box.size[0]):
         j = box.moving[k]

@@ -133,8 +133,8 @@ class SgdLearner(Learner):
         return squared_distance(w, n_threads=self.n_threads) / 2 + p.C * loss
 
     def trials(self, rng: np.random.Generator) -> np.ndarray:
-        """The primal objective of a sample of the examples after an epoch on it with each of `CANDIDATES`, float64;
-        infinite for those that are too large.
+        """The primal objective on a sample of examples after an epoch on it with each η₀ of `CANDIDATES`, float64;
+        infinite for an η₀ that is too large.
         """
         sample = rng.permutation(self.problem.n_examples)[:SAMPLE]
         primals = np.full(len(CANDIDATES), np.inf)

@@ -1,8 +1,8 @@
-"""The state of a learner as plain values, and the one check of values that come from a file.
+"""The state of a learner as plain values, and the one check of values from a file.
 
 A class lists in `STATE` the attributes that it adds to the state of its base classes. Scratch space and values that
-follow from the problem and the parameters are not part of the state. Kernels index without bounds: what they index with
-is checked here, by what the fields declare.
+follow from the problem and the parameters are not part of the state. Kernels index without bounds checks: indices are
+checked here, as the fields declare.
 """
 
 import math
@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Sizes = dict[str, Any]
-"""Sizes by letter: "n" examples, "d" weights, and those that fields share, found in the first one that has them."""
+"""Sizes by letter: "n" examples, "d" weights, and sizes that fields share, set by the first field that has them."""
 
 
 class Field(NamedTuple):
     """An attribute in a learner's state: a number, an array, a list of arrays, or a NamedTuple of arrays.
 
+    Its type is that of its value in a new learner: a number that starts as an int stays one.
+
     Attributes:
         name: of the attribute, and of its value in the state.
-        of: the learner's attribute whose attribute it is; that of the learner itself by default.
-        like: for an attribute that may be None, the name of another attribute of the learner of the same type and
-            shape.
+        of: the learner's attribute whose attribute it is; by default it is the learner's own.
+        like: for an attribute that may be None, the name of another attribute of the same type and shape.
         shape: the letters of the sizes of an array that changes its shape during learning; of a list, its length and
             the length of each array.
         dtype: of the arrays of a list.
@@ -45,9 +46,18 @@ class Field(NamedTuple):
 
 
 def fields_of(kind: type[Any]) -> list[Field]:
-    """All fields of a class, those of its base classes first; a class may redeclare a field of a base class."""
-    declared = [field for base in reversed(kind.__mro__) for field in vars(base).get("STATE", ())]
-    return list({field.name: field for field in declared}.values())
+    """All fields of a class, base classes first; a class may redeclare a field of a base class.
+
+    Raises:
+        TypeError: attributes of two objects have the same name, so that one would replace the other.
+    """
+    fields = dict[str, Field]()
+    for field in (field for base in reversed(kind.__mro__) for field in vars(base).get("STATE", ())):
+        if fields.setdefault(field.name, field).of != field.of:
+            owners = sorted(str(one.of or "itself") for one in (field, fields[field.name]))
+            raise TypeError(f'{kind.__name__} has two fields "{field.name}" in its state: of {" and ".join(owners)}')
+        fields[field.name] = field
+    return list(fields.values())
 
 
 def plain(value: Any) -> Any:
@@ -123,7 +133,7 @@ def _is_finite(array: np.ndarray) -> bool:
 
 
 def _has_size(value: Any, shape: str, sizes: Sizes) -> bool:
-    """Whether the value has these sizes, as far as they are known; it sets the others."""
+    """Whether the value has these sizes; unknown sizes are set from it."""
     found: list[Any] = [len(value), [len(part) for part in value]] if isinstance(value, list) else list(np.shape(value))
     for letter, size in zip(shape, found):
         known = sizes.setdefault(letter, size)

@@ -1,7 +1,7 @@
 """Products and sums of vectors as long as w, which threads share; each reads every vector from memory once.
 
-Vectors are cut into blocks of a fixed size, whose sums are added up in order: no result depends on the number of
-threads, and none on the processor, as those of a BLAS may.
+Vectors are cut into blocks of a fixed size, whose sums are added up in order: unlike a BLAS, results depend neither on
+the number of threads nor on the processor.
 """
 
 import math
@@ -127,7 +127,7 @@ def squared_distance(vector: np.ndarray, origin: np.ndarray | None = None, n_thr
 
 
 def nonzero(vector: np.ndarray, n_threads: int = 1) -> np.ndarray:
-    """The ascending indices, int64, of what is not 0 in a vector, [d]."""
+    """The ascending indices, int64, of the non-zeros of a vector, [d]."""
 
     def of_part(first: int) -> np.ndarray:
         return np.flatnonzero(vector[first : first + PART]) + first

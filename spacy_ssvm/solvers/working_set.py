@@ -2,8 +2,8 @@
 
 Planes take most of the memory of training, so ΔΦ is stored in codes of 16 bits, a little more than one for an entry.
 The low two bits of a code are its kind: PLUS_ONE and MINUS_ONE are an entry of this value, OTHER an entry whose value,
-in single precision, is in the next two codes, and SKIP is no entry. The other bits are how far the entry's index is
-from the one before; a SKIP adds so many times 2^GAP_BITS to that.
+in single precision, is in the next two codes, and SKIP is no entry. The other bits are the distance of the entry's
+index from the one before; a SKIP adds 2^GAP_BITS times its bits to that.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from ..kernels import kernel
 from .state import Field, Sizes
 
 PLANES = Field("planes", check=lambda planes, sizes: check(planes, sizes))
-"""The field of working sets in a learner's state, which `trim` has to be called for."""
+"""The field of working sets in a learner's state; `trim` has to be called first."""
 
 NO_PLANE = -1
 """No plane: the end of an example's list."""
@@ -33,10 +33,10 @@ CODES_OF_ENTRY, CODES_OF_PLANE = 4, 1 << 31 >> 2 * GAP_BITS
 """Upper bounds of the number of codes: an entry may need a SKIP and a value; only gaps of 2^28 need further ones."""
 
 SPARE_PLANES, SPARE_CODES = 1024, 65536
-"""Capacity added to what a caller asks for."""
+"""Capacity added to the requested one."""
 
 GROWTH = 16
-"""Arrays that grow get room for this part of what is stored in addition: they grow in place where the system can."""
+"""Growing arrays get 1/GROWTH of their size as extra room; they grow in place where the system can."""
 
 
 class WorkingSet(NamedTuple):
@@ -47,8 +47,8 @@ class WorkingSet(NamedTuple):
     alpha: float64 [P], dual variables. loss: float64 [P], Δ. norm: float64 [P], ‖ΔΦ‖².
     begin: int64 [P], size: int64 [P]: position and number of a plane's codes.
     codes: uint16 [E], ΔΦ of all planes, indices ascending within a plane.
-    counts: int64 [4]: at N_PLANES the number of stored planes, at N_DROPPED the number of those that are in no list; at
-        N_CODES and N_DROPPED_CODES the numbers of their codes.
+    counts: int64 [4]: at N_PLANES the number of stored planes, at N_DROPPED the number of planes in no list; at N_CODES
+        and N_DROPPED_CODES the numbers of their codes.
     """
 
     head: np.ndarray
@@ -265,7 +265,7 @@ def _value(codes, at):
 
 @kernel
 def _next_entry(codes, at, end, index):
-    """Read the entry at position `at` of the codes of a plane that ends at `end`; index: that of the entry before.
+    """Read the entry at position `at` of the codes of a plane that ends at `end`; index: of the entry before.
 
     Returns whether there is one, the position of the next entry, the index, and the value, float32.
     """

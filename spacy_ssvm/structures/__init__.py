@@ -10,4 +10,4 @@ FORBIDDEN = -1e30
 """Score of a label, a transition or an arc that is ruled out; finite, so that decoders break few constraints."""
 
 FAINT = 1e-200
-"""A sum of products, each at most 1, beside which products that underflow, below 1e-307, do not count."""
+"""A sum of products, each at most 1, compared with which products that underflow, below 1e-307, are negligible."""

@@ -6,7 +6,7 @@ class Contradiction(ValueError):
 
     Args:
         token: its number, counted through all sequences that are read together.
-        reason: why nothing is left.
+        reason: why none is left.
     """
 
     def __init__(self, token: int, reason: str) -> None:

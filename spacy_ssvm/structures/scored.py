@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Structure(Protocol):
-    """A structure y with its score; what else it has depends on the output space."""
+    """A structure y with its score; further attributes depend on the output space."""
 
     @property
     def score(self) -> float: ...
@@ -35,7 +35,7 @@ K_contra = TypeVar("K_contra", contravariant=True)
 
 
 class Known(Protocol[P_contra]):
-    """A gold structure of which parts may be unknown.
+    """A gold structure, parts of which may be unknown.
 
     Attributes:
         is_annotated: whether any part is known.
@@ -67,7 +67,7 @@ class Scored(Protocol[Y, P_contra, K_contra]):
     """
 
     def best(self, k: int) -> list[Y]:
-        """The k best structures, best first; fewer if there are fewer.
+        """The k best structures, best first, or all if there are fewer.
 
         Raises:
             ValueError: k is less than 1.
@@ -94,15 +94,14 @@ class Scored(Protocol[Y, P_contra, K_contra]):
         """
 
     def margins(self) -> Any:
-        """The margin of each part: the score of the best structure with it minus that of the best structure without it.
+        """The margin of each part: the best score with it minus the best score without it.
 
         Raises:
             ValueError: every structure is ruled out.
         """
 
     def margins_of(self, best: Y, parts: Sequence[Any]) -> list[float]:
-        """For parts of the best structure, its score minus that of the best structure without the part; ∞ if there is
-        none."""
+        """For parts of the best structure, its score minus the best score without the part; ∞ if there is none."""
 
     def best_without(self, best: Y, part: P_contra) -> Y | None:
         """The best structure without a given part of the best structure; None if there is none."""

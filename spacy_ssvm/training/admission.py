@@ -1,4 +1,4 @@
-"""Corrections of the first pass: a head that it drops is in no tree, whatever the weights of the trees are."""
+"""Corrections of the first pass: no tree has a head that it drops, whatever the weights of the trees are."""
 
 from dataclasses import replace
 

@@ -10,6 +10,7 @@ from spacy.training import Example
 
 from ..models.protocol import Batch, StructuredModel
 from ..words import example_of_words
+from .recognition import Marks, content_of
 from .unreadable import Unreadable
 
 BATCH = 1000
@@ -20,7 +21,7 @@ class GoldReader(Protocol):
     """Reads the gold annotation of a component, as its codec does."""
 
     def gold(self, example: Example) -> Any:
-        """The gold annotation of the predicted Doc; its `is_annotated` says whether it has anything to learn."""
+        """The gold annotation of the predicted Doc; its `is_annotated` tells whether there is anything to learn."""
 
     def survey(self, examples: Sequence[Example], gold: Sequence[Any]) -> Any:
         """The survey of these examples and their gold annotation."""
@@ -31,14 +32,13 @@ class ReadExamples:
     """Examples of a corpus or batch, by their numbers there, whose gold annotation has been read.
 
     Attributes:
-        examples: all of them; where gold annotation was read, those of their words.
-        annotation: what features and constraints read from their predicted Docs and other components can change, as
-            bytes, of those that could be read.
-        gold: the gold annotation, None for a known example; of those that could be read, or of fewer.
+        examples: all of them; examples of words, `words.words_of`, where gold annotation was read.
+        marks: of the readable ones, by which changes are noticed.
+        gold: of readable ones, or fewer of them, the gold annotation; None for a known example.
     """
 
     examples: Mapping[int, Example]
-    annotation: Mapping[int, bytes]
+    marks: Mapping[int, Marks]
     gold: Mapping[int, Any]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ReadExamples":
@@ -48,12 +48,12 @@ class ReadExamples:
     @classmethod
     def joined(cls, parts: Sequence["ReadExamples"]) -> "ReadExamples":
         """The examples of several parts of a batch together."""
-        examples, annotation, gold = dict[int, Example](), dict[int, bytes](), dict[int, Any]()
+        examples, marks, gold = dict[int, Example](), dict[int, Marks](), dict[int, Any]()
         for part in parts:
             examples |= part.examples
-            annotation |= part.annotation
+            marks |= part.marks
             gold |= part.gold
-        return cls(examples, annotation, gold)
+        return cls(examples, marks, gold)
 
     def annotated(self) -> "ReadExamples":
         """Keep the gold annotation of examples that have anything to learn, or that are known."""
@@ -82,20 +82,20 @@ class EncodedExamples:
     Attributes:
         numbers: of all, in the corpus or batch.
         references: their reference Docs.
-        annotation: read from their predicted Docs, as in `ReadExamples`.
-        places: where among them those are that are encoded; the others are known.
-        batches: these, encoded, in order.
+        marks: by which their changes are noticed.
+        places: of the encoded ones among them; the others are known.
+        batches: the encoded ones, in order.
     """
 
     numbers: list[int]
     references: list[Doc]
-    annotation: list[bytes]
+    marks: list[Marks]
     places: list[int]
     batches: list[Batch]
 
 
 def in_parts(examples: Iterable[Example]) -> Iterator[dict[int, Example]]:
-    """Examples as they are read: those that have tokens, BATCH at a time, by their places among all."""
+    """The examples that have tokens, as they are read, BATCH at a time, by their places among all."""
     n_before = 0
     items = iter(examples)
     while part := list(islice(items, BATCH)):
@@ -104,7 +104,7 @@ def in_parts(examples: Iterable[Example]) -> Iterator[dict[int, Example]]:
 
 
 def numbered(examples: Sequence[Example], first: int = 0) -> dict[int, Example]:
-    """The examples that have tokens, by their places; first: that of the first one."""
+    """The examples that have tokens, by their places; first: the place of the first one."""
     return {number: example for number, example in enumerate(examples, first) if len(example.predicted)}
 
 
@@ -113,14 +113,14 @@ def read_examples(
     codec: GoldReader,
     model: StructuredModel,
     unreadable: Unreadable,
-    is_known: Callable[[Doc, bytes], bool] = lambda reference, read: False,
+    is_known: Callable[[Doc, Marks], bool] = lambda reference, marks: False,
 ) -> ReadExamples:
-    """Read the gold annotation of examples. Those where that fails are noted as unreadable.
+    """Read the gold annotation of examples; unreadable ones are noted as such.
 
     Args:
-        is_known: whether an example, by its reference Doc and what is read from its predicted Doc, is known.
+        is_known: whether an example, by its reference Doc and its marks, is known.
     """
-    annotation: dict[int, bytes] = {}
+    marks: dict[int, Marks] = {}
     gold: dict[int, Any] = {}
     of_words: dict[int, Example] = {}
     constraining = list(model.space.constraining)
@@ -128,20 +128,20 @@ def read_examples(
         with unreadable.leaving_out(number, example):
             doc = example.predicted
             limits = doc.to_array(constraining).tobytes() if constraining else b""
-            annotation[number] = model.reader.read_annotation(doc) + limits
-            if is_known(example.reference, annotation[number]):
+            marks[number] = Marks(model.reader.read_annotation(doc) + limits, content_of(example))
+            if is_known(example.reference, marks[number]):
                 gold[number] = None
                 continue
             of_words[number] = example_of_words(example)
             if len(of_words[number].predicted):
                 gold[number] = codec.gold(of_words[number])
-    return ReadExamples({**examples, **of_words}, annotation, gold)
+    return ReadExamples({**examples, **of_words}, marks, gold)
 
 
 def encode(
     read: ReadExamples, model: StructuredModel, unreadable: Unreadable, size: int | None = None
 ) -> EncodedExamples:
-    """Encode examples, in batches of this size, or in a single one. Those where that fails are noted as unreadable."""
+    """Encode examples, in batches of this size, or in a single one. Unreadable ones are noted as such."""
     fresh, batches, encoded = list(read.fresh()), list[Batch](), set[int]()
     parts = [fresh] if size is None else [fresh[first : first + size] for first in range(0, len(fresh), size)]
     for part in parts:
@@ -152,7 +152,7 @@ def encode(
     return EncodedExamples(
         numbers,
         [read.examples[number].reference for number in numbers],
-        [read.annotation[number] for number in numbers],
+        [read.marks[number] for number in numbers],
         [place for place, number in enumerate(numbers) if number in encoded],
         batches,
     )
@@ -178,7 +178,7 @@ def _encoded(
 
 
 def is_placeholder(examples: Sequence[Example]) -> bool:
-    """Whether this is what spaCy passes on if `nlp.initialize` gets no examples: one of the bare words x, y and z."""
+    """Whether this is spaCy's placeholder if `nlp.initialize` gets no examples: one, of the bare words x, y and z."""
     return len(examples) == 1 and _has_words_only(examples[0].reference, ["x", "y", "z"])
 
 

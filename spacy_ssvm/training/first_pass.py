@@ -1,4 +1,4 @@
-"""First passes: what is learnt from all examples before the solver learns."""
+"""First passes, which are learnt from all examples before the solver learns."""
 
 import logging
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ LOGGER = logging.getLogger("spacy")
 FOLDS = 5
 
 LONGEST = 25
-"""The largest number of tokens that the first pass of a chain learns from at once."""
+"""The max number of tokens that the first pass of a chain learns from at once."""
 
 EPOCHS = 6
 
@@ -33,16 +33,18 @@ LEARNING_RATE = 0.1
 def learnt_first_pass(model: StructuredModel, batches: Sequence[Batch], seed: int) -> Any:
     """The first pass for `Start.first_pass`, learnt from these batches; None if there is nothing to learn."""
     examples = model.first_pass_examples(batches) if batches and isinstance(model, TwoPasses) else None
-    return None if examples is None else _learnt(examples, model.space.name, seed)
+    return None if examples is None else learn(examples, model.space.name, seed)
 
 
 @singledispatch
-def _learnt(examples: Any, name: str, seed: int) -> Any:
+def learn(examples: Any, name: str, seed: int) -> Any:
     """The first pass that learns from these examples; logs how good it is, under the component's name."""
-    raise TypeError(type(examples))
+    raise TypeError(
+        f"[{name}] no first pass learns from {type(examples).__name__}: register a function for it at `learn`"
+    )
 
 
-@_learnt.register
+@learn.register
 def _learnt_labels(examples: LabelExamples, name: str, seed: int) -> LearntLabels | None:
     began = perf_counter()
     columns, labels, n_labels = examples.columns, examples.labels, examples.n_labels
@@ -68,7 +70,7 @@ def _learnt_labels(examples: LabelExamples, name: str, seed: int) -> LearntLabel
     return LearntLabels(weights, dict(zip(examples.digests, parts)))
 
 
-@_learnt.register
+@learn.register
 def _learnt_heads(examples: HeadExamples, name: str, seed: int) -> np.ndarray:
     columns, heads, first_pass = examples
     data = ranking(first_pass.program, BITS, columns, heads)

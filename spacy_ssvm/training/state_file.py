@@ -156,7 +156,7 @@ def saved_solver(parameters: Parameters) -> dict[str, Any]:
 
 
 def resumed_solver(saved: Any, parameters: Parameters) -> Parameters | None:
-    """The parameters with the seed that was saved, if they have none; None if others were saved, or another solver.
+    """The parameters, with the saved seed if they have none; None if other parameters, or another solver, were saved.
 
     Args:
         saved: a result of `saved_solver`, or anything in a damaged file.

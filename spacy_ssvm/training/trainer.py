@@ -10,6 +10,7 @@ from ..solvers.learner import Certificate
 from ..solvers.parameters import Parameters
 from .examples import EncodedExamples, ReadExamples, encode
 from .figures import Figures
+from .recognition import Marks
 from .unreadable import Unreadable
 
 
@@ -18,7 +19,7 @@ class Trainer(Protocol):
 
     Attributes:
         parameters: of the solver.
-        data: what is learnt from.
+        data: the examples learnt from.
         figures: of the last complete epoch.
         gets_parts: whether `update` gets parts of a batch, which `learn` ends.
     """
@@ -31,18 +32,14 @@ class Trainer(Protocol):
     def __len__(self) -> int:
         """The number of examples that are known."""
 
-    def knows(self, reference: Doc, read: bytes) -> bool:
-        """Whether `update` takes an example by its reference alone; any other example has to be encoded.
-
-        Args:
-            read: the annotation that is read from its predicted Doc and that other components can change.
-        """
+    def knows(self, reference: Doc, marks: Marks) -> bool:
+        """Whether `update` takes an example by its reference alone; any other example has to be encoded."""
 
     def update(self, encoded: EncodedExamples) -> float:
         """Learn from one batch; returns the sum of the losses that the solver has suffered: 0 if `gets_parts`."""
 
     def learn(self) -> float:
-        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns what it returns."""
+        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns the loss."""
 
     def weights(self) -> np.ndarray:
         """The weights to predict with, float64 [d], as the data number them."""

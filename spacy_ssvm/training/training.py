@@ -1,4 +1,4 @@
-"""A component's learning inside spaCy's training loop, which does not say where an epoch begins or ends."""
+"""A component's learning inside spaCy's training loop, which does not tell where epochs begin or end."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ from ..wording import quoted
 from .admission import keep_gold
 from .examples import EncodedExamples
 from .figures import Figures
-from .recognition import Recognised, Recognition
+from .recognition import Marks, Recognised, Recognition
 from .state_file import saved_solver
 
 LOGGER = logging.getLogger("spacy")
@@ -32,7 +32,7 @@ MAX_EXAMPLES = 1 << 20
 """The limit for the examples of one Doc in a saved state: more than the tokens that spaCy allows."""
 
 MAX_VISITS = 10
-"""Visits of corrections to the examples of a Doc, at most, until all of them are right at the same time."""
+"""The max number of visits of corrections to a Doc's examples, until all of them are right at once."""
 
 MAX_NEW = 20_000
 """By how much new examples may outnumber repeated ones before dual variables are given up."""
@@ -44,7 +44,7 @@ class EpochState:
 
     Attributes:
         epochs: the number of complete epochs.
-        surplus: by how much new examples have outnumbered repeated ones.
+        surplus: the number of new examples beyond the repeated ones.
         in_epoch: an epoch has begun and has not ended.
         grew: examples were added in this epoch.
         online: learning is online, without dual variables.
@@ -104,7 +104,7 @@ class Training:
         self.figures: Figures | None = None
         self._start_weights = weights
         self._completes_by: np.ndarray | None = None
-        """Weights to start from, of all features so far, by which gold structures are completed; None before."""
+        """Initial weights of all features so far, which complete gold structures; None before the first completion."""
         self._last_weights: np.ndarray | None = None
         """Weights of a solver that another one replaces, until that one starts."""
         self._rng = parameters.generator()
@@ -119,18 +119,18 @@ class Training:
         Such an example has dual variables, but no data.
         """
         self._given_up = np.zeros(0, np.bool_)
-        """Whether each unseen example has not come back in a whole epoch, so that none waits for it, bool [n]."""
+        """Whether each unseen example is given up, as it has not come back in a whole epoch, bool [n]."""
         self._saved_gold: dict[int, np.ndarray] = {}
         """The gold structures of unseen examples, by number."""
         self._taken: list[int] = []
         self._fresh: list[int] = []
-        """The numbers of the examples of batches that `learn` is to visit, and of those that are new or changed."""
+        """The numbers of the examples that `learn` is to visit, and of the new or changed ones."""
         self._epoch_began_here = False
         """Whether the current epoch began in this object, and not before its state was saved."""
         self._texts: dict[int, str] = {}
         """The texts of Docs that are to be corrected, by number."""
         self.left_wrong: list[str] = []
-        """The texts of the Docs of the last batch that corrections have not made right."""
+        """The texts of the last batch's Docs that are wrong after corrections."""
         self.projected: list[str] = []
         """The texts of the new Docs of the last batch whose gold structure was projected onto a possible one."""
 
@@ -162,7 +162,7 @@ class Training:
             ValueError: the solver needs an oracle that the structure does not offer.
         """
         projected = [self._add(batch) for batch in encoded.batches]
-        self._known.bind(encoded.references, encoded.annotation, 0)
+        self._known.bind(encoded.references, encoded.marks, 0)
         self._extend_flags(len(self))
         if len(self):
             self._up_to_date()
@@ -175,9 +175,9 @@ class Training:
         release()
         return np.concatenate([np.zeros(0, np.int64), *projected])
 
-    def knows(self, reference: Doc, read: bytes) -> bool:
+    def knows(self, reference: Doc, marks: Marks) -> bool:
         """Whether `update` takes this example by its reference alone; any other example has to be encoded."""
-        return not self._state.online and self._known.knows(reference, read)
+        return not self._state.online and self._known.knows(reference, marks)
 
     def retune(self, parameters: Parameters, anew: bool = False) -> None:
         """Continue with other parameters, and converge to the same optimum as training from scratch with them.
@@ -196,11 +196,11 @@ class Training:
         self._visited[:] = self._given_up
 
     def update(self, encoded: EncodedExamples) -> float:
-        """Learn from one batch: of its examples, those that `knows` does not know are encoded, in one batch.
+        """Learn from one batch; the examples that `knows` does not know are encoded, in one batch.
 
         Returns the sum of the losses that the solver has suffered: 0 if `gets_parts`, as learning waits for `learn`.
         """
-        references, read, places = encoded.references, encoded.annotation, encoded.places
+        references, marks, places = encoded.references, encoded.marks, encoded.places
         (fresh_docs,) = encoded.batches
         if self._state.online:
             suffered = self.learn()
@@ -211,13 +211,13 @@ class Training:
         if self._taken:
             visited = visited.copy()
             visited[self._taken] = True
-        batch = self._known.recognise(references, read, places, fresh_docs.digests(), visited, self._unseen)
+        batch = self._known.recognise(references, marks, places, fresh_docs.digests(), visited, self._unseen)
         if self.parameters.corrects:
             pairs = zip(batch.numbers, references)
             self._texts |= {number: quoted(reference) for number, reference in pairs if number is not None}
         fresh = self._take_in(batch, fresh_docs)
         new = [places[k] for k in batch.new]
-        self._known.bind([references[k] for k in new], [read[k] for k in new], len(self) - len(new))
+        self._known.bind([references[k] for k in new], [marks[k] for k in new], len(self) - len(new))
         # A changed example is not new, and a repeated one makes up for a new one.
         self._state.surplus = max(0, self._state.surplus + 2 * len(new) - len(references))
         if self._state.surplus > MAX_NEW:
@@ -227,7 +227,7 @@ class Training:
         return 0.0 if self.gets_parts else self.learn()
 
     def learn(self) -> float:
-        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns what it returns."""
+        """Learn from the parts of a batch that `update` has taken in, as from one batch; returns the loss."""
         numbers, fresh = self._taken, self._fresh
         self._taken, self._fresh, self.left_wrong = [], [], []
         suffered = self._learn(numbers, fresh) if numbers else 0.0
@@ -259,7 +259,7 @@ class Training:
         }
 
     def resume(self, nothing: Batch, state: dict[str, Any]) -> None:
-        """Go on with a training whose `state` was saved; its examples are recognised when they come back.
+        """Resume a training whose `state` was saved; its examples are recognised when they come back.
 
         `data` has the saved index, and no Docs.
 
@@ -308,7 +308,7 @@ class Training:
         return self._widened(self._start_weights if self._last_weights is None else self._last_weights)
 
     def _widened(self, weights: np.ndarray | None) -> np.ndarray:
-        """These weights, and the initial ones of features that have come since."""
+        """These weights, and the initial ones of new features."""
         known = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
         widened = extended(known, self.data.dimension())
         initial = self.data.initial if isinstance(self.data, ManyLayouts) else None
@@ -344,11 +344,11 @@ class Training:
         return projected
 
     def _take_in(self, batch: Recognised, encoded: Batch) -> list[int]:
-        """Put the encoded examples of a batch into the data; returns the numbers of those that are new or changed."""
+        """Put the encoded examples of a batch into the data; returns the numbers of new or changed ones."""
         if batch.arrived:
             self._fill(batch.arrived, encoded)
         if batch.changed:
-            self._replace(batch.changed, encoded)
+            self._replace(batch.changed, encoded, batch.is_annotated_anew)
         n_before = len(self)
         self.projected = []
         if batch.new:
@@ -378,7 +378,7 @@ class Training:
         return self._learner
 
     def _learn(self, numbers: list[int], fresh: list[int]) -> float:
-        """Visit examples; where a batch has one twice, an epoch ends in between. Returns the sum of the losses."""
+        """Visit examples; if a batch has one twice, an epoch ends in between. Returns the sum of the losses."""
         learner = self._up_to_date()
         if self._state.in_epoch and fresh:
             self._complete(learner, np.array(fresh, np.int64))
@@ -410,10 +410,10 @@ class Training:
         return suffered
 
     def _left_wrong(self, learner: Learner, docs: np.ndarray, examples: np.ndarray) -> list[str]:
-        """The texts of those of these Docs that visits to their examples, int64, have not made right.
+        """The texts of these Docs that are still wrong after visits to their examples, int64.
 
-        What was learnt from one example of a Doc can undo what was learnt from another one. If there are several Docs,
-        they are not visited again: in more than one epoch, corrections learn hardly more, and forget more.
+        Learning from one example of a Doc can undo what another one has taught. If there are several Docs, they are not
+        visited again: in more than one epoch, corrections learn hardly more, and forget more.
         """
         loss = learner.loss
         for _ in range(MAX_VISITS - 1 if len(docs) == 1 and len(examples) > 1 else 0):
@@ -425,7 +425,7 @@ class Training:
         return self._texts_of(docs, examples[losses(learner.problem, learner.w, examples) > 0])
 
     def _texts_of(self, docs: np.ndarray, examples: np.ndarray) -> list[str]:
-        """The texts of those of these Docs that have one of these examples, int64, if they are to be corrected."""
+        """The texts of these Docs that have one of these examples, int64, if they are to be corrected."""
         if not len(examples) or not self._texts:
             return []
         return [
@@ -493,7 +493,7 @@ class Training:
                 stacklevel=6,
             )
 
-    def _replace(self, changed: Mapping[int, int], encoded: Batch) -> None:
+    def _replace(self, changed: Mapping[int, int], encoded: Batch, is_annotated_anew: bool) -> None:
         """Give examples (number → place in `encoded`) their new features, and remove their planes."""
         numbers = list(changed)
         if self._learner is not None:
@@ -501,7 +501,7 @@ class Training:
         self._add(encoded.take(list(changed.values())))
         self._known.replace_by_last(numbers)
         self.data.replace_by_last(numbers)
-        if self._state.epochs and not self._state.has_changed:
+        if is_annotated_anew and self._state.epochs and not self._state.has_changed:
             self._state.has_changed = True
             warnings.warn(
                 f"[{self.name}] the annotation that this component's features or constraints read has changed between "

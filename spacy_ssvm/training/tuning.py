@@ -23,7 +23,7 @@ RESAMPLES = 1000
 """Samples of a paired bootstrap."""
 
 MIN_DOCUMENTS = 20
-"""Documents below which a bootstrap says nothing about other documents."""
+"""The min number of documents for a bootstrap to say anything about others."""
 
 Values = Mapping[str, Any]
 """Parameters of a solver by name."""
@@ -33,8 +33,8 @@ class Score(NamedTuple):
     """A development score.
 
     Attributes:
-        counts: float64 [documents, ratios, 2], from which it follows: the numerators and denominators of ratios, such
-            as F1, whose sums over documents make the score; None if it is no such score.
+        counts: float64 [documents, ratios, 2], the numerators and denominators of ratios, such as F1, whose sums over
+            documents make the score; None if it is no such score.
     """
 
     total: float
@@ -90,7 +90,7 @@ def best_of(trials: Sequence[Trial]) -> Trial:
 
 
 def as_good(trials: Sequence[Trial], weights: Sequence[float]) -> list[bool] | None:
-    """For each trial whether its score is not significantly lower than that of the best one, at 95 %.
+    """For each trial whether its score is not significantly lower than the best one's, at 95 %.
 
     A paired bootstrap: of samples of the documents with replacement, the best trial has a higher score in fewer than
     95 %. weights: of the ratios, whose weighted sum is the score.
@@ -102,7 +102,7 @@ def as_good(trials: Sequence[Trial], weights: Sequence[float]) -> list[bool] | N
     counts = np.stack([trial.counts for trial in trials if trial.counts is not None])
 
     def scores(times: np.ndarray) -> np.ndarray:
-        """The score of each trial, where each document occurs so many times."""
+        """The score of each trial, given the number of times that each document occurs."""
         right, of = np.moveaxis(np.tensordot(times, counts, axes=(0, 1)), -1, 0)
         return np.asarray(np.divide(right, of, out=np.zeros_like(right), where=of > 0) @ np.asarray(weights))
 
@@ -153,7 +153,7 @@ def try_values(
 
     Args:
         evaluate: returns the development score.
-        epochs: the most epochs to learn.
+        epochs: the max number of epochs.
         report: is called with the number and the score of each epoch.
         anew: start from scratch instead.
 

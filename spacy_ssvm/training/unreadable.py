@@ -35,7 +35,7 @@ class Unreadable:
             self._failures[number] = example, error
 
     def report(self, n_examples: int, n_others: int = 0) -> None:
-        """Warn of the examples noted since the last report, except those that an earlier report has named.
+        """Warn of the examples noted since the last report, except examples that an earlier report has named.
 
         Args:
             n_examples: the size of the corpus or batch.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm.features.names import Source, feature_name
+from spacy_ssvm.models.chain.weights import FORMAT
 from spacy_ssvm.models.store import NAMES, DamagedModel, store_arrays
 
 from ..pipeline.components import sequences
@@ -167,7 +168,7 @@ def test_damaged_names_are_refused(damage):
     before, model = loaded.to_bytes(), loaded.model.copy()
     model.attrs[NAMES] = damage(model.attrs[NAMES])
     arrays = {name: model.get_param(name) for name in model.param_names if name not in ("shape", "digest")}
-    store_arrays(model, arrays, model.get_param("shape")[2:], loaded.weight_labels)
+    store_arrays(model, arrays, model.get_param("shape")[2:], loaded.weight_labels, version=FORMAT)
     other = blank("ssvm_tagger").get_pipe("ssvm_tagger").from_bytes(tagger.to_bytes())
     other.trained = replace(other.trained, model=model)
     with pytest.raises(DamagedModel, match="the names of its features are damaged"):

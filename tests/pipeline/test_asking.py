@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import threading
 
 import pytest
 from spacy.tokens import Doc, Span
@@ -217,3 +218,16 @@ def test_retokenised_docs_are_unknown():
     with tokens.retokenize() as retokenizer:
         retokenizer.merge(tokens[2:4])
     assert len(nlp.get_pipe("ssvm_tagger").explain(tokens).findings) == 3
+
+
+@every
+def test_user_data_that_cannot_be_copied_stays(factory):
+    """A Doc with a lock and a Span in its user data, which `Doc.copy` refuses, is processed and asked about again."""
+    nlp = learnt(factory)
+    tokens = doc(nlp, TEXTS[factory])
+    tokens.user_data["lock"], tokens.user_data["span"] = threading.Lock(), tokens[0:1]
+    data, pipe = dict(tokens.user_data), nlp.get_pipe(factory)
+    first = written(factory, nlp(tokens))
+    getattr(pipe, COMPONENTS[factory].scored)(tokens)
+    assert written(factory, nlp(tokens)) == first
+    assert {key: tokens.user_data[key] for key in data} == data

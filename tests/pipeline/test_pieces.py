@@ -12,6 +12,8 @@ from spacy.training import Example, biluo_to_iob
 
 from spacy_ssvm.models.chain import pieces
 from spacy_ssvm.models.chain.pieces import Segmentation
+from spacy_ssvm.structures import FORBIDDEN
+from spacy_ssvm.structures.chain.constraints import unconstrained
 
 from ..problems import all_planes, objective, optimum
 from .toy import EXAMPLES, PARAGRAPHS, SPANS, TAGGED, blank, doc, morphs_of, teach, templates, train
@@ -61,10 +63,12 @@ def test_where_docs_are_cut(docs, size, anywhere, data):
         first = data.draw(st.integers(0, len(labels_of_doc)))
         end = data.draw(st.integers(first, len(labels_of_doc)))
         wrong.append([(first, np.ones(end - first, np.int32))] if end > first else [])
+    free_ends = st.sampled_from(([0.0, 0.0], [0.0, FORBIDDEN], [FORBIDDEN, 0.0]))
+    limits = unconstrained(2)._replace(start=np.array(data.draw(free_ends)), end=np.array(data.draw(free_ends)))
     closed = [{start + t for t in range(len(run))} for runs in wrong for start, run in runs or [(0, [])]]
     before, pieces.MIN_PIECE = pieces.MIN_PIECE, size
     try:
-        cuts = Segmentation(outside=None if anywhere else 0).cuts(starts, labels, wrong)
+        cuts = Segmentation(outside=None if anywhere else 0).cuts(starts, labels, wrong, limits)
     finally:
         pieces.MIN_PIECE = before
     expected = []
@@ -72,6 +76,7 @@ def test_where_docs_are_cut(docs, size, anywhere, data):
         last = 0
         for t in range(len(labels_of_doc)):
             free = all((anywhere or labels_of_doc[k] == 0) and k not in run for k in (t - 1, t))
+            free = free and limits.end[labels_of_doc[t - 1]] == limits.start[labels_of_doc[t]] == 0
             if t - last >= size and len(labels_of_doc) - t >= size and free:
                 last = t
                 expected.append(start + t)

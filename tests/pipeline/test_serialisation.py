@@ -270,3 +270,19 @@ def test_compressing_later_is_as_compressing_at_once(factory):
     again = blank(factory).from_bytes(nlp.to_bytes())
     with pytest.raises(ValueError, match="compressed already"):
         again.get_pipe(factory).compress(Packing())
+
+
+def test_a_model_that_is_loaded_with_another_config_says_so():
+    saved = trained("ssvm_parser").to_bytes()
+    order_1 = {"@architectures": "spacy-ssvm.Tree.v1", "features": {"@ssvm_features": "spacy-ssvm.ParserFeatures.v1"}}
+    with pytest.warns(UserWarning, match=r"\[ssvm_parser\] is loaded with the .*order.* not with those of the config"):
+        blank("ssvm_parser", model={**order_1, "order": 1}).from_bytes(saved)
+
+
+@pytest.mark.slow
+def test_solvers_and_features_are_found_without_a_pipeline():
+    program = "from spacy.util import registry; registry.resolve({'model': {'@architectures': 'spacy-ssvm.Chain.v1', "
+    program += "'features': {'@ssvm_features': 'spacy-ssvm.NerFeatures.v1'}}})"
+    subprocess.run([sys.executable, "-c", program], check=True)
+    command = "-m spacy find-function spacy-ssvm.DCD.v1 --registry ssvm_solvers"
+    subprocess.run([sys.executable, *command.split()], check=True)

@@ -452,3 +452,34 @@ def test_an_update_does_not_return_to_the_pipeline_once_its_examples_are_encoded
     for _ in range(3):
         nlp.update(examples)
     assert not called
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_gold_that_was_edited_in_place_is_read_again(is_loaded):
+    """As in a notebook: look at the prediction, edit the reference, update with the same example."""
+    nlp = blank("ssvm_tagger")
+    examples = tagger_examples(nlp)
+    teach(nlp, examples, 5)
+    if is_loaded:
+        nlp = blank("ssvm_tagger").from_bytes(nlp.to_bytes())
+        examples = tagger_examples(nlp)
+        nlp.update(examples)
+    reference = examples[0].reference
+    others = sorted({token.tag_ for example in examples for token in example.reference} - {reference[0].tag_})
+    reference[0].tag_ = others[0]
+    n_known = len(nlp.get_pipe("ssvm_tagger").trained.training)
+    train(nlp, examples[:1], 10)
+    assert [token.tag_ for token in nlp(doc(nlp, reference.text))] == [token.tag_ for token in reference]
+    assert len(nlp.get_pipe("ssvm_tagger").trained.training) == n_known
+
+
+def test_an_example_of_a_known_reference_with_other_words_is_read_again():
+    """As of an augmenter that changes the predicted Doc only."""
+    nlp = blank("ssvm_tagger")
+    examples = tagger_examples(nlp)
+    teach(nlp, examples, 1)
+    noisy = [Example(doc(nlp, example.reference.text.upper()), example.reference) for example in examples]
+    train(nlp, noisy, 10)
+    for example in noisy:
+        found = nlp(doc(nlp, example.predicted.text))
+        assert [token.tag_ for token in found] == [token.tag_ for token in example.reference]

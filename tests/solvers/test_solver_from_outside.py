@@ -13,7 +13,7 @@ from spacy_ssvm.solvers.learner import Learner, fit
 from spacy_ssvm.solvers.parameters import Parameters, require_positive
 from spacy_ssvm.solvers.planes import axpy, dot, find_plane, plane_buffer
 from spacy_ssvm.solvers.problem import call
-from spacy_ssvm.solvers.state import Field
+from spacy_ssvm.solvers.state import Field, fields_of
 
 from ..problems import all_planes, objective, optimum, random_problem
 
@@ -96,3 +96,11 @@ def test_a_component_learns_with_it(tmp_path):
 def test_what_is_wrong_with_its_parameters_is_said():
     with pytest.raises(ValueError, match=r"solver\.C must be positive"):
         Subgradient(C=0)
+
+
+def test_two_objects_of_a_learner_have_no_attribute_of_the_same_name_in_its_state():
+    class Ambiguous(SubgradientLearner):
+        STATE = (Field("visits", of="average"),)
+
+    with pytest.raises(TypeError, match='two fields "visits" in its state: of average and itself'):
+        fields_of(Ambiguous)

@@ -104,7 +104,7 @@ def _across_sentences(corpus: CorpusData) -> list[Issue]:
 
 
 def _inconsistent(corpus: CorpusData) -> list[Issue]:
-    """Issues of tokens whose label differs from the label of their entity, which is that of its first token."""
+    """Issues of tokens whose label differs from the label of their entity's first token."""
     where = []
     for document in corpus.documents:
         of_entity = np.zeros(len(document.doc), np.uint64)

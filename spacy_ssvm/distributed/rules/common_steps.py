@@ -59,12 +59,12 @@ class CommonSteps(ABC):
         """Settings of the next epoch."""
         self._step = Step(0, self._pace, [])
         self._is_due = False
-        """Whether blocks have not been told this step yet."""
+        """Whether this step has yet to be sent to the blocks."""
         self._begun: Answers | None = None
         self._stepped: Answers | None = None
 
     def begin(self, number: int) -> None:
-        """Let all blocks take the step of the last epoch, and begin epoch `number`, from 0, if they have not yet."""
+        """Let all blocks take the last epoch's step, and begin epoch `number`, from 0, if they have not yet."""
         if self._begun is None:
             # Of several calls that a dead worker has left, its successor may get the last one first.
             self.wait()
@@ -84,7 +84,7 @@ class CommonSteps(ABC):
         return progress
 
     def step(self) -> None:
-        """Let all blocks take the step of the last epoch, without waiting, if they have not been told yet."""
+        """Let all blocks take the last epoch's step, without waiting, if it has not been sent yet."""
         if self._is_due:
             self._stepped = self.blocks.send("step", self._due_steps())
 
@@ -96,7 +96,7 @@ class CommonSteps(ABC):
         self._stepped = None
 
     def _due_steps(self) -> list[tuple[Any, ...]]:
-        """The arguments of each block's `step`, if that of the last epoch is due; from now on it is not."""
+        """The arguments of each block's `step`, if the last epoch's is due; from now on it is not."""
         if not self._is_due:
             return [()] * self.blocks.n_blocks
         self._is_due = False
@@ -125,10 +125,10 @@ class CommonSteps(ABC):
 
     @abstractmethod
     def moved(self, found: list[Any], step: Step) -> tuple[Step, Progress]:
-        """Move the common vector, given what the blocks have moved.
+        """Move the common vector, given the moves of the blocks.
 
         Args:
-            found: what each block has returned, with vectors of the weights in use.
+            found: the result of each block, with vectors of the weights in use.
 
         Returns:
             The step with its length and change, and figures of the epoch.

@@ -70,7 +70,7 @@ class DualEpoch(NamedTuple):
     """The result of an epoch on one block: how far it has moved the common vector.
 
     Attributes:
-        removed: what it loses with the planes that are void.
+        removed: the contribution of the void planes, which it loses.
         direction: how far it has moved otherwise.
         ahead: how far momentum goes beyond.
     """
@@ -200,10 +200,10 @@ def _drop(planes, uses):
 
 
 class DualBlock(LearningBlock):
-    """A solver of dual variables on one block: α of its own, and the common s.
+    """A dual solver on one block, with its own α and the common s.
 
-    An epoch allows for what the other blocks do: s moves σ′ times as far as Σ Δα ΔΦ, as in CoCoA+ (Ma et al. 2015).
-    This is an epoch of the solver itself with σ′C for C and σ′α for α.
+    An epoch allows for the other blocks' moves: s moves σ′ times as far as Σ Δα ΔΦ, as in CoCoA+ (Ma et al. 2015). This
+    is an epoch of the solver itself with σ′C for C and σ′α for α.
     """
 
     alone = DualSettings()
@@ -217,7 +217,7 @@ class DualBlock(LearningBlock):
         self.learner.keeps_planes = True
         self._objective = dual_objective(parameters)
         self._previous = np.zeros(0)
-        """α of the first planes after the last step, without momentum; others are new."""
+        """α of the first planes after the last step, without momentum; later planes are new."""
         # Of each plane in the present epoch: α before it, Δα, and α after it with momentum.
         self._before = self._moves = self._ahead = np.zeros(0)
 
@@ -270,13 +270,13 @@ class DualBlock(LearningBlock):
         self._before = self._moves = self._ahead = np.zeros(0)
 
     def _of_all(self, values: np.ndarray) -> np.ndarray:
-        """Values of the first planes, and 0 for those that are new, float64."""
+        """Values of the first planes, and 0 for new planes, float64."""
         padded = np.zeros(len(self.learner.planes.alpha))
         padded[: len(values)] = values
         return padded
 
     def _trimmed(self, values: np.ndarray) -> np.ndarray:
-        """Let the planes close their gaps; what stays of an array of a value of each plane."""
+        """Close the gaps between planes; returns an array of values by plane without the dropped ones."""
         numbers = trim(self.learner.planes)
         return values[: len(numbers)][numbers != NO_PLANE]
 
@@ -337,7 +337,7 @@ class DualSteps(CommonSteps):
 
     VECTORS = "common", "point"
     has_momentum: ClassVar[bool] = True
-    """Whether α of one epoch and α of the one before are those of the same planes."""
+    """Whether α of one epoch and α of the one before belong to the same planes."""
 
     def __init__(self, parameters: DualParameters, blocks: SharedBlocks, n_parts: int) -> None:
         super().__init__(parameters, blocks, DualSettings())

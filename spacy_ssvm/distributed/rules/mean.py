@@ -21,9 +21,9 @@ class MixedEpoch(NamedTuple):
     """The result of an epoch on one block.
 
     Attributes:
-        loss: Σ of the visits.
+        loss: summed over the visits.
         direction: how far it has moved w.
-        mean: how far the mean of w over the epoch is from where w was.
+        mean: how far the mean of w over the epoch is from the initial w.
     """
 
     loss: float
@@ -101,9 +101,9 @@ class DescentEpoch(NamedTuple):
     """The result of an epoch on one block.
 
     Attributes:
-        loss: Σ of the visits.
-        shrinkage: what the epoch has multiplied w by, besides adding to it.
-        direction: what it has added.
+        loss: summed over the visits.
+        shrinkage: the factor by which the epoch has multiplied w, besides adding to it.
+        direction: the vector that it has added.
     """
 
     loss: float
@@ -114,7 +114,7 @@ class DescentEpoch(NamedTuple):
 class DescentBlock(LearningBlock):
     """SGD on one of K blocks, whose epochs minimise ½‖w‖² + KC Σ L over its examples.
 
-    The mean of these objectives over the blocks is that of all examples, ½‖w‖² + C Σ L, whatever their sizes. The
+    The mean of these objectives over the blocks is ½‖w‖² + C Σ L over all examples, whatever the blocks' sizes. The
     learning rate falls with the steps of the block, as fast in all blocks; with it, the mean of w approaches the
     optimum of the mean: in the limit, an epoch of all blocks is one step along its gradient.
     """

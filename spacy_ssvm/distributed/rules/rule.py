@@ -1,4 +1,4 @@
-"""A rule of distributed learning: a block of examples at each worker, and what the driver makes of all of them.
+"""A rule of distributed learning: a block of examples at each worker, and a driver that combines them.
 
 A rule is one file that has both halves, and an entry in `RULES`.
 """
@@ -24,7 +24,7 @@ class BlockParts(NamedTuple):
 
     Attributes:
         first: the number of the block's first part, from 0, among all `total`.
-        examples: those of each of its parts, int64.
+        examples: int64, of each of its parts.
     """
 
     first: int
@@ -43,7 +43,7 @@ class Block:
     """
 
     in_fixed_parts: ClassVar[bool] = False
-    """Whether the corpus is dealt out in parts whose number does not depend on that of the workers."""
+    """Whether the corpus is dealt out in parts whose number does not depend on the number of workers."""
 
     def __init__(self, parameters: Any, problem: Problem, parts: BlockParts) -> None:
         self.parameters = parameters
@@ -71,7 +71,7 @@ class Block:
         self.common = SparseVector(state["indices"], state["values"]).dense(len(self.common))
 
     def common_vector(self) -> SparseVector:
-        """The common vector, as it travels."""
+        """The common vector, for messages."""
         return sparse(self.common)
 
     def slacks(self, change: SparseVector) -> Slacks:
@@ -89,7 +89,7 @@ class LearningBlock(Block, ABC):
 
     @abstractmethod
     def epoch(self, rng: np.random.Generator, settings: Any, void: np.ndarray) -> Any:
-        """Run an epoch from the common vector, which stays as it is.
+        """Run an epoch from the common vector, which does not change.
 
         Args:
             settings: a NamedTuple of numbers, as the rule's driver half sends it.
@@ -114,7 +114,7 @@ class Driver(Protocol):
     """The driver half: how the blocks of one component learn."""
 
     def begin(self, number: int) -> None:
-        """Let the workers know how the last epoch has ended, and begin epoch `number`, as far as they can."""
+        """Tell the workers how the last epoch has ended, and let them begin epoch `number`, as far as they can."""
 
     def epoch(self, number: int) -> Progress:
         """Epoch `number`, from 0, of all blocks; `step`, or `begin` of the next one, has to follow."""

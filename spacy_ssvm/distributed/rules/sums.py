@@ -40,7 +40,7 @@ class PassSum(NamedTuple):
 
 
 def tree_sum(parts: Range, sum_of: Callable[[Range], T | None], plus: Callable[[T, T], T]) -> T:
-    """The sum of a subtree. sum_of: returns the sum of a subtree, if it has it; it has those of single parts."""
+    """The sum of a subtree. sum_of: returns the sum of a subtree, or None; it knows the sums of single parts."""
     total = sum_of(parts)
     if total is not None:
         return total
@@ -64,7 +64,7 @@ def _halves(parts: Range) -> tuple[Range, Range]:
 
 
 class SubtreeSum(NamedTuple):
-    """The sum of a subtree of parts, as it travels."""
+    """The sum of a subtree of parts, for messages."""
 
     parts: Range
     values: np.ndarray
@@ -131,7 +131,7 @@ class SharedPasses(Passes):
         self._blocks = blocks
         self._n_parts = n_parts
         self._latest: tuple[np.ndarray, PassSum] | None = None
-        """The last w, and the sums at it: a solver that begins an epoch asks again for those that it has ended with."""
+        """The last w, and the sums at it: a solver begins an epoch with the sums that ended the last one."""
 
     def losses(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         found = self._sum(weights)
@@ -167,7 +167,7 @@ class Sums:
         self._rng = parameters.generator()
 
     def begin(self, number: int) -> None:
-        """Nothing: what workers add up depends on what they have added up before."""
+        """Do nothing: the sums of workers depend on their earlier sums."""
 
     def epoch(self, number: int) -> Progress:
         """Epoch `number`, from 0, of the solver."""

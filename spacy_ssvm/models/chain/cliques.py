@@ -23,7 +23,7 @@ def sizes(chains: Chains) -> np.ndarray:
 
 @kernel
 def _parts(chains, example, cliques):
-    """The tokens' part of an example's cliques, [T, L], and that of pairs of labels, [L, L] or [0, L]."""
+    """An example's cliques of tokens, [T, L], and of pairs of labels, [L, L] or [0, L]."""
     n_labels, length = len(chains.constraints.start), chains.starts[example + 1] - chains.starts[example]
     tokens = length * n_labels
     return cliques[:tokens].reshape(length, n_labels), cliques[tokens:].reshape(n_labels if length > 1 else 0, n_labels)

@@ -1,4 +1,4 @@
-"""Complete what the gold annotation leaves open, and project gold that no legal sequence agrees with."""
+"""Complete partial gold annotation, and project gold that no legal sequence agrees with."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from .scores import add_loss, best_path, decode_sequences, emission_scores
 from .weights import split
 
 UNLIKELY = -1e6
-"""Score of a transition that only annotation makes; finite, so that sums with it keep their digits."""
+"""Score of a transition that occurs only in annotation; finite, so that sums with it keep their digits."""
 
 
 def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -25,14 +25,14 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
         annotated: int32 [T], gold labels where known, else -1; some legal sequence must agree with them.
 
     Returns:
-        The examples whose gold sequence has changed: what was learnt from their old sequence is void.
+        The examples whose gold sequence has changed; planes of their old sequence are void.
     """
     agreeing = _agreeing(chains, examples, annotated)
     return _relabel(chains, examples, decode_sequences(agreeing, weights, examples, FORBIDDEN))
 
 
 def _agreeing(chains: Chains, examples: np.ndarray, annotated: np.ndarray) -> Chains:
-    """Chains where, in these examples, a label costs 1 if it differs from `annotated`, int32 [T]; no label does from
+    """Chains where, in these examples, a label costs 1 if it differs from `annotated`, int32 [T], where that is not
     -1."""
     tokens, costs = elements(chains.starts, examples), np.zeros(len(annotated))
     costs[tokens] = annotated[tokens] >= 0
@@ -40,7 +40,7 @@ def _agreeing(chains: Chains, examples: np.ndarray, annotated: np.ndarray) -> Ch
 
 
 def _relabel(chains: Chains, examples: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Give the examples these gold labels, int32 [T]. Returns those that had others, ascending."""
+    """Give the examples these gold labels, int32 [T]. Returns the examples that had others, ascending."""
     tokens = elements(chains.starts, examples)
     changed = tokens[chains.gold[tokens] != labels[tokens]]
     chains.gold[changed] = labels[changed]

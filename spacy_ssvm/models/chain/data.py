@@ -27,7 +27,7 @@ class Chains(NamedTuple):
         costs: float64 [T], the loss of a wrong label at each token; 0 where gold is unknown.
         kinds: int32 [T], rows of `constraints.token`.
         numbering: of the weights, where they are numbered by use; else empty.
-        decoder: what decoding reads besides scores.
+        decoder: data that decoding reads besides scores.
     """
 
     starts: Int64Array
@@ -43,9 +43,9 @@ class Chains(NamedTuple):
 
 
 class FixedChains(NamedTuple):
-    """Sequences to predict labels for, with all that this takes; the fields are those of `Chains`, without gold.
+    """Sequences to predict labels for; the fields are as in `Chains`, without gold.
 
-    Kernels get copies of what they are given, so each of the two has only what it needs.
+    Kernels get copies of their arguments, so each of the two has only the fields that it needs.
 
     Attributes:
         weights: of feature rows.

@@ -25,8 +25,8 @@ LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",
 """The arrays of `Chains`."""
 
 TOKEN_GOAL = 0.3
-"""`Corrections.goal` of single tokens. Few of their features are of the context, and those of the form stand in all
-other places of a frequent word: the further a step goes, the more of these change their labels, too."""
+"""`Corrections.goal` of single tokens. Most of their features are of the form, which a frequent word has in all other
+places: the longer a step, the more of these change their labels, too."""
 
 
 class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
@@ -81,7 +81,7 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         project(chunk, annotated)
         wrong: Sequence[Runs] = [()] * int(sizes.sum())
         if not self._segmentation.of_tokens:
-            cuts = self._segmentation.cuts(starts, chunk.gold, encoded.wrong)
+            cuts = self._segmentation.cuts(starts, chunk.gold, encoded.wrong, self._constraints)
             sizes = sizes + np.diff(np.searchsorted(cuts, starts))
             chunk = chunk._replace(starts=np.sort(np.append(starts, cuts)))
             wrong = runs_of_pieces(encoded.wrong, starts, chunk.starts)
@@ -91,7 +91,7 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
 
     def _examples(self, encoded: EncodedChains) -> tuple[np.ndarray, np.ndarray, Any]:
         """The number of examples of each Doc, before long ones are cut, int64 [n], the first token of each example and
-        the end, int64, and which tokens these are of."""
+        the end, int64, and the tokens that the examples have."""
         starts = encoded.columns.starts
         if not self._segmentation.of_tokens:
             return np.ones(len(starts) - 1, np.int64), starts, slice(None)

@@ -1,10 +1,10 @@
 """Decoders of a chain: the best sequence of labels by the scores of tokens and of steps.
 
-With many labels, of L² transitions a few in a hundred ever get a weight. An oracle call that read all of them would
-take longer for these than for all else. So there the weights in use bound the scores of all steps, labels that cannot
-win are left out (`structures.chain.pruning`), and the rest is decoded. The result is exact.
+With many labels, of L² transitions a few in a hundred ever get a weight. An oracle call would spend most of its time on
+reading them. So there the weights in use bound the scores of all steps, labels that cannot win are left out
+(`structures.chain.pruning`), and the rest is decoded exactly.
 
-Which decoder it is depends on the arrays in the data, as with `layouts`: for another one, add its data to `Decoder` and
+The arrays in the data determine the decoder, as with `layouts`: for another one, add its data to `Decoder` and
 `FixedDecoder`, and its kernel to `decode_labels` and `decode_fixed`.
 """
 
@@ -20,11 +20,11 @@ from .numbering import NO_STEPS, StepNumbering
 
 
 class Decoder(NamedTuple):
-    """The data that decoding by weights that are learnt reads besides scores of tokens.
+    """The data that decoding reads, besides scores of tokens, while weights are learnt.
 
     Attributes:
         alone: whether there are no transitions: each token is labelled by itself.
-        allowed: where labels are left out, those whose scores are read; else empty.
+        allowed: where labels are left out, the labels whose scores are read; else empty.
         used: the places of the weights of transitions, where these are numbered by use; else empty.
     """
 
@@ -106,7 +106,7 @@ def transition_scores(constraints, weights):
 
 @kernel
 def _decode_each(scores, path):
-    """The labels of tokens by themselves: the lowest one of the best."""
+    """The labels of tokens by themselves; the lowest one of equals."""
     total = 0.0
     for t in range(len(path)):
         score, best = scores[t], 0

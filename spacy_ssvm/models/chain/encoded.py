@@ -22,8 +22,8 @@ class EncodedChains:
         annotated: int32 [T], gold labels, -1 where unknown.
         kinds: int32 [T], rows of the token constraints.
         costs: float64 [T], losses of wrong labels.
-        wrong: for each Doc the runs of labels that it is known not to have, as token and labels, int32; none by
-            default. Their tokens cost 1 where gold is unknown.
+        wrong: for each Doc the runs of labels known to be wrong, as token and labels, int32; none by default. Their
+            tokens cost 1 where gold is unknown.
     """
 
     def __init__(

@@ -62,7 +62,7 @@ TRANSITION = "label before"
 
 
 class FiredFeatures:
-    """The features that fire at the tokens of one Doc, which are named when they are asked for.
+    """The features that fire at the tokens of one Doc; names are made on request.
 
     Args:
         columns: of this Doc alone.

@@ -1,4 +1,4 @@
-"""The feature rows of a data set, and what is known of them from earlier training."""
+"""The feature rows of a data set, and their statistics and weights from earlier training."""
 
 from copy import copy
 from functools import cached_property
@@ -21,7 +21,7 @@ class FeatureRows:
     Args:
         program: compiled templates.
         table: the feature index, to which features are added; made from its keys after `release`.
-        earlier: of the weights from which training starts; by default, that is zero.
+        earlier: the weights from which training starts; zero by default.
     """
 
     def __init__(self, program: Program, table: Table, n_labels: int, earlier: StartWeights | None = None) -> None:
@@ -29,7 +29,7 @@ class FeatureRows:
         self._program, self._n_labels = program, n_labels
         self._table: Table | None = table
         self._keys = np.zeros(0, np.uint64)
-        """The keys of the rows, while there is no table, or where some are those of earlier weights."""
+        """The keys of the rows, while there is no table, or where some have earlier weights."""
         self._was_released = False
         self._counts, self._n_counted = np.zeros(0, np.int32), 0
         """How often each row occurs among so many of the first features."""
@@ -86,7 +86,7 @@ class FeatureRows:
         return FeatureRows(self._program, table, self._n_labels, no_start_weights(self._n_labels, seen))
 
     def initial(self, first: int) -> np.ndarray:
-        """The earlier weights from number `first` on, after those of transitions: float32 [L² + R · L − first]."""
+        """The earlier weights from number `first` on, beyond the transitions: float32 [L² + R · L − first]."""
         assert self.earlier.weights is not None
         return blocks_of(self.earlier.weights, self.keys()[first // self._n_labels - self._n_labels :])
 
@@ -108,11 +108,11 @@ class FeatureRows:
         return self._counts
 
     def count_anew(self) -> None:
-        """Forget the counts: other features take the place of some."""
+        """Forget the counts, because some features are replaced."""
         self._counts, self._n_counted = np.zeros(0, np.int32), 0
 
     def seen(self, rows: np.ndarray) -> np.ndarray:
-        """log₂(1 + n), rounded, uint8 [R], of how often each row was seen, here or earlier; rows: as for `counts`."""
+        """log₂(1 + n), rounded, uint8 [R], for rows seen n times, here or earlier; rows: as for `counts`."""
         weights = self.earlier.weights
         earlier = self.earlier.seen if weights is None else seen_of(weights, self.keys())
         return frequency.exponents(self.counts(rows), earlier)

@@ -1,7 +1,7 @@
-"""The first pass over a Doc: a chain of its own, whose labels of a word's other occurrences are an attribute.
+"""The first pass over a Doc: a separate chain, whose labels of a word's other occurrences are an attribute.
 
-The main chain learns from labels that the first pass gives documents that it has not learnt from, as in use: in
-training they are jackknifed, and afterwards they come from weights that are learnt from all documents, once.
+The main chain learns from labels of documents that the first pass has not learnt from, as in use: in training they are
+jackknifed; afterwards they come from weights that are learnt from all documents.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class LabelExamples(NamedTuple):
         labels: int32 [T], below n_labels, or -1 where unknown.
         digests: of the Docs.
         program: compiled templates.
-        words: the number of the column that tells which tokens are the same word.
+        words: the number of the column with the identity of words.
     """
 
     columns: Columns
@@ -43,7 +43,7 @@ class LabelExamples(NamedTuple):
 
 
 class LearntLabels(NamedTuple):
-    """The weights of a first pass, and the labels that it gives Docs that it has not learnt from: digest → int32."""
+    """The weights of a first pass, and the jackknifed labels of the Docs: digest → int32."""
 
     weights: ChainWeights
     jackknifed: dict[bytes, np.ndarray]
@@ -96,7 +96,7 @@ class LabelFirstPass:
 
 
 class SeenLabels:
-    """The attribute of Docs to learn from: from jackknifed labels for those that the first pass has learnt from.
+    """The attribute of Docs to learn from; where the first pass has learnt from them, from jackknifed labels.
 
     Args:
         first_pass: gives all other Docs their labels.
@@ -149,5 +149,5 @@ class SeenLabels:
 
 
 def label_names(space: ChainSpace) -> list[str]:
-    """The names of the labels of a first pass: those of the component, and that of tokens without one of them."""
+    """The names of the labels of a first pass: the component's, and one for tokens without any of them."""
     return list(dict.fromkeys(space.names))

@@ -1,4 +1,4 @@
-"""The annotation of a data set of chains, as far as it is known, and its completion."""
+"""The annotation of a data set of chains, which may be partial, and its completion."""
 
 from collections.abc import Sequence
 

@@ -20,7 +20,7 @@ from .type_sums import NOTHING_SHARED, SharedScores, TypeSums, add_shared
 from .weights import ChainWeights
 
 SCORED_TOGETHER = 16
-"""Tokens that are scored before they are labelled, where each is a chain of its own."""
+"""The number of tokens scored before they are labelled, where each is a chain of its own."""
 
 
 @kernel
@@ -57,8 +57,8 @@ class Labeller:
         table: of their features.
         weights: of its rows.
         decoder: by the weights of transitions.
-        constraints: the usual ones; others are these with further kinds of tokens.
-        sums: of further templates, which read one word type each; None if there are none.
+        constraints: the usual ones; others have further kinds of tokens.
+        sums: for other templates, which read one word type each; None if there are none.
         only: None or, where each token is a chain of its own, `only_labels` of the constraints: tokens that can have
             one label only are not read.
     """
@@ -76,7 +76,7 @@ class Labeller:
     ) -> Callable[[], np.ndarray]:
         """A function that returns the best labels of all sequences, int32 [T], in any thread.
 
-        It holds Python's lock for next to nothing, and raises a ValueError if a feature value is not finite.
+        It hardly holds Python's lock, and raises a ValueError if a feature value is not finite.
 
         Args:
             columns: of the sequences; they are read when the function is called.
@@ -108,7 +108,7 @@ class Labeller:
         return scores
 
     def _labels(self, columns: Columns, tokens: np.ndarray, chains: FixedChains, shared: SharedScores) -> np.ndarray:
-        """The best labels of these tokens, int64, of which the chains are, for this call only."""
+        """The best labels of these tokens, int64; the chains are made of them, for this call only."""
         labels = np.zeros(len(tokens), np.int32)
         _label(columns, self.program, self.table, tokens, chains, shared, labels)
         self._require_finite_values(chains)
@@ -152,7 +152,7 @@ def labeller(
 ) -> Labeller:
     """The labeller by these weights of a program's features; split: the same program.
 
-    Sums for word types do not pay where labels are many, or where few tokens of a type may be read.
+    Sums for word types do not pay with many labels, or where few tokens of a type may be read.
     """
     rows = fixed_rows(weights.rows, len(constraints.start))
     if of_tokens:

@@ -1,7 +1,7 @@
-"""Layouts of a chain's weights: where the weights of feature rows lie, and how the tokens of a sequence are scored.
+"""Layouts of a chain's weights: the places of feature rows' weights, and the scoring of a sequence's tokens.
 
-Weights that are learnt lie by row or, with a `Numbering`, by use; which it is depends on the arrays in the data, not on
-a first-class function: numba needs 0.1 ms to recognise one whenever Python calls a kernel. Weights to predict with are
+While weights are learnt, they lie by row or, with a `Numbering`, by use, depending on the arrays in the data, not on a
+first-class function: numba needs 0.1 ms to recognise one whenever Python calls a kernel. Weights to predict with are
 `FixedRows`.
 """
 
@@ -60,7 +60,7 @@ def _score_by_use(feature_starts, rows, values, first, end, numbering, weights, 
 
 @kernel
 def _fetch_fixed(feature_starts, rows, token, fixed):
-    """Start to fetch the weights of a token's features, and where those of the token after it begin."""
+    """Start to fetch the weights of a token's features, and the start of the next token's."""
     for f in range(feature_starts[token], feature_starts[token + 1]):
         row = rows[f]
         for place in range(fixed.starts[row], fixed.starts[row + 1], WEIGHTS_OF_A_LINE):

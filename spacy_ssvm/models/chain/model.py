@@ -14,6 +14,7 @@ from ...features.columns import ColumnReader, join_columns
 from ...features.extractor import Extractor
 from ...features.index import empty_table, table_of
 from .. import architectures, store
+from ..documents import require_of_each_token
 from ..packing import EXACT, Packing
 from ..protocol import Settings, Start
 from ..store import Saved
@@ -53,6 +54,7 @@ class ChainModel:
 
     def encode(self, examples: Sequence[Example], gold: Sequence[ChainGold]) -> EncodedChains:
         docs = [example.predicted for example in examples]
+        require_of_each_token(self.space.name, docs, [found.labels for found in gold])
         columns, _, values = self.reader.read_types(docs, self._vocab, self.space.kinds.attributes)
         numbers = self.space.numbers()
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)

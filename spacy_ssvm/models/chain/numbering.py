@@ -25,11 +25,11 @@ LABEL_BITS, USED_BITS = 16, 3
 """Bits of a label in a chunk, and of the number of places in use in a link."""
 
 FREQUENT = 4
-"""Rows that occur at least once for so many labels have places for all labels."""
+"""A row that occurs at least once per FREQUENT labels has places for all labels."""
 
 
 class Numbering(NamedTuple):
-    """The places, behind those of transitions, of the weights of R feature rows and L labels, in chunks of CHUNK.
+    """The places of the weights of R feature rows and L labels, after the transitions, in chunks of CHUNK.
 
     A row has a list of chunks, newest first, or, if it is frequent, chunks for all labels, one after the other. Places
     of chunks in lists are used from the first one on; the weights of unused ones remain 0.
@@ -136,7 +136,7 @@ def _step_place(steps, i, j):
 
 @kernel
 def fetch_row_in_use(numbering, row, begin, weights):
-    """The first chunk of a row's list; it starts to fetch it. begin: the number of weights before those of rows."""
+    """The first chunk of a row's list; it starts to fetch it. begin: the number of weights before the rows'."""
     chunk = numbering.first[row]
     place = chunk if chunk >= 0 else -2 - chunk
     prefetch(numbering.chunks, 2 * place)
@@ -167,7 +167,7 @@ def name_places(numbering, steps, n_labels, indices, n):
     """Replace the first n indices, of weights by row, by their places, unless weights are numbered by row.
 
     Args:
-        steps: where transitions are numbered, too.
+        steps: if transitions are numbered, too.
     """
     if len(numbering.counts) == 0:
         return
@@ -182,7 +182,7 @@ def name_places(numbering, steps, n_labels, indices, n):
 
 
 def n_places(numbering: Numbering, n_labels: int) -> int:
-    """The number of places of weights up to the last chunk in use, those of transitions included."""
+    """The number of places of weights up to the last chunk in use, transitions included."""
     return n_labels * n_labels + CHUNK * int(numbering.counts[0])
 
 
@@ -208,7 +208,7 @@ def pairs_of(numbering: Numbering, n_labels: int) -> np.ndarray:
 
 @kernel
 def _append_chunks(numbering, n_labels, pairs):
-    """Append lists' chunks with these pairs; returns whether each of them is of one row that is not frequent."""
+    """Append lists' chunks with these pairs; returns whether each chunk is of one infrequent row."""
     for chunk in range(numbering.counts[0], len(pairs) // CHUNK):
         row, used = NO_PAIR, 0
         while used < CHUNK and pairs[CHUNK * chunk + used] != NO_PAIR:

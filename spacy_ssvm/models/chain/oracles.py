@@ -188,7 +188,7 @@ def multiclass_problem(
         starts: int64 [n + 1], first feature of each example.
         rows: [F], features, below n_rows.
         values: [F].
-        classes: [n]. w begins with n_classes² transition weights, which are never used, followed by n_classes per row.
+        classes: [n]. w has n_classes² unused transition weights, then n_classes weights per row.
 
     Raises:
         ValueError: a value is not finite, a row or a class is out of range, or lengths disagree.

@@ -1,8 +1,8 @@
-"""The segmentation of Docs into the examples of a solver: Docs, pieces of long ones, or single tokens.
+"""The segmentation of Docs into a solver's examples: whole Docs, pieces of long ones, or single tokens.
 
-An epoch makes one plane of an example, however long it is, so that a solver learns little from a few long sequences.
-Pieces have the features that their tokens have in the whole Doc; of what a model scores, only the transition from one
-piece to the next one is left out. Predictions are of whole Docs.
+An epoch makes one plane of an example of any length, so that a solver learns little from a few long sequences. Pieces
+have the features that their tokens have in the whole Doc; only the transition from one piece to the next one is not
+scored. Predictions are of whole Docs.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...structures.chain.constraints import Constraints
 from .encoded import Runs
 
 MIN_PIECE = 100
@@ -34,7 +35,9 @@ class Segmentation:
         """The name of the examples of a Doc that has several, in the plural."""
         return "tokens" if self.of_tokens else f"pieces of at least {MIN_PIECE} tokens"
 
-    def cuts(self, starts: np.ndarray, labels: np.ndarray, wrong: Sequence[Runs]) -> np.ndarray:
+    def cuts(
+        self, starts: np.ndarray, labels: np.ndarray, wrong: Sequence[Runs], constraints: Constraints
+    ) -> np.ndarray:
         """The first tokens of all pieces but the first ones of Docs, int64, ascending; each piece is as short as it may
         be.
 
@@ -42,6 +45,7 @@ class Segmentation:
             starts: int64 [n + 1], the first token of each Doc, and T.
             labels: int32 [T], complete gold labels.
             wrong: runs of labels that each Doc does not have; they stay in one piece.
+            constraints: of the chain; a piece starts and ends with labels that a sequence may start and end with.
         """
         long = np.flatnonzero(np.diff(starts) >= 2 * MIN_PIECE)
         if self.whole or not len(long):
@@ -50,7 +54,8 @@ class Segmentation:
         for doc in long:
             for first, run in wrong[int(doc)]:
                 is_free[starts[doc] + first : starts[doc] + first + len(run)] = False
-        places = 1 + np.flatnonzero(is_free[1:] & is_free[:-1])
+        may_end, may_start = constraints.end[labels] == 0, constraints.start[labels] == 0
+        places = 1 + np.flatnonzero(is_free[1:] & is_free[:-1] & may_end[:-1] & may_start[1:])
         cuts = []
         for first, end in zip(starts[long], starts[long + 1]):
             while (k := np.searchsorted(places, first + MIN_PIECE)) < len(places) and places[k] + MIN_PIECE <= end:
@@ -63,7 +68,7 @@ WHOLE_DOCS = Segmentation(whole=True)
 
 
 def runs_of_pieces(wrong: Sequence[Runs], starts: np.ndarray, pieces: np.ndarray) -> Sequence[Runs]:
-    """The runs of labels of each piece, from those of Docs; none is cut.
+    """The runs of labels of each piece, from the runs of Docs; none is cut.
 
     Args:
         starts, pieces: int64, the first token of each Doc and of each piece, and T.

@@ -92,7 +92,7 @@ class ChainPredictor:
         return columns, types, kinds, self._preferred(constraints)
 
     def _preferred(self, constraints: Constraints) -> Constraints:
-        """Constraints without labels that are not learnt yet where there are others."""
+        """Constraints that rule out labels not learnt yet, except where nothing else is left."""
         unlearnt = self._space.unlearnt
         if not unlearnt:
             return constraints
@@ -122,7 +122,7 @@ class ChainPredictor:
         return TransitionScores(transitions, allowed.start, allowed.end)
 
     def _label_writer(self, columns: Columns, types: Types) -> Callable[[], None]:
-        """A function that writes what the first pass finds into the columns, in any thread."""
+        """A function that writes the labels of the first pass into the columns, in any thread."""
         return (lambda: None) if self._first_pass is None else self._first_pass.label_writer(columns, types)
 
     def _decoding(
@@ -143,7 +143,7 @@ class ChainPredictor:
         return labels
 
     def contributions(self, columns: Columns) -> list[list[tuple[int, np.ndarray]]]:
-        """For each token, the templates that fire, by number, and what each adds to the labels' scores, float64 [L]."""
+        """For each token, the templates that fire, by number, and their parts of the labels' scores, float64 [L]."""
         n_labels = len(self.constraints.start)
         found: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(int(columns.starts[-1]))]
         for number in range(len(self.extractor.templates)):

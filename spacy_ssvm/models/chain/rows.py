@@ -1,6 +1,6 @@
-"""Rows of label weights: without those that are zero, as they are stored, and laid out for prediction.
+"""Rows of label weights: sparse ones, as stored, and ones laid out for prediction.
 
-Of hundreds of labels, a feature has a weight for a few.
+A feature has weights for a few of hundreds of labels.
 """
 
 from collections.abc import Sequence
@@ -76,8 +76,8 @@ class FixedRows(NamedTuple):
 
     Attributes:
         starts: int64 [R + 1], where each row begins.
-        entries: float32. A full row has its L weights. Any other row has the label and the value of each weight that is
-            not zero, in turn. What is read together lies together.
+        entries: float32. A full row has its L weights. Any other row has label and value of each non-zero weight, in
+            turn. Numbers that are read together are stored together.
     """
 
     starts: Int64Array

@@ -13,7 +13,7 @@ from .layouts import score_features, score_fixed
 
 @kernel
 def add_attributes(attributes, score):
-    """Add the scores of attributes to those of the labels that have them; score: [L], from weights alone."""
+    """Add the scores of attributes to their labels' scores; score: [L], from weights alone."""
     if len(attributes.nodes) == 0:
         return
     sums = np.empty(len(attributes.labels))
@@ -43,7 +43,7 @@ def add_attributes_of_allowed(attributes, allowed, kind, score):
 
 @kernel
 def add_to_attributes(attributes, changes):
-    """Add the changes of labels' scores, [L], to those of their attributes: the transpose of `add_attributes`."""
+    """Add the changes of labels' scores, [L], to their attributes': the transpose of `add_attributes`."""
     if len(attributes.nodes) == 0:
         return
     sums = np.zeros(len(attributes.labels))
@@ -60,7 +60,7 @@ def add_to_attributes(attributes, changes):
 
 @kernel
 def _add_constraints(chains, example, scores):
-    """Add to tokens' scores, [T, L], from weights alone, what attributes and the tokens' constraints add."""
+    """Add attributes and the tokens' constraints to tokens' scores, [T, L], from weights alone."""
     attributes, of_kinds, allowed = chains.constraints.attributes, chains.constraints.token, chains.decoder.allowed
     kinds = chains.kinds[chains.starts[example] : chains.starts[example + 1]]
     for t in range(len(scores)):

@@ -15,7 +15,7 @@ class ChainGold(NamedTuple):
 
     Attributes:
         labels: the weight label of each token, None where it is unknown.
-        forbidden: runs that are known to be wrong, each the number of a token and the weight labels from there on.
+        forbidden: wrong runs, each the number of a token and the weight labels from there on.
     """
 
     labels: Sequence[str | None]
@@ -23,7 +23,7 @@ class ChainGold(NamedTuple):
 
     @property
     def is_annotated(self) -> bool:
-        """Whether there is anything to learn in it."""
+        """Whether any label is known."""
         return bool(self.forbidden) or any(label is not None for label in self.labels)
 
 
@@ -35,20 +35,21 @@ class TokenKinds:
     attributes: tuple[int, ...] = ()
     """spaCy's numbers of the A token attributes that kinds depend on, whose values, uint64 [T, A], the methods get."""
     constraining: tuple[int, ...] = ()
-    """Attributes among those that limit labels in training, too, and that other components may change."""
+    """Attributes that limit labels in training, too, and that other components may change."""
     outside: int | None = None
-    """The label on either side of a place where long Docs can be cut, to learn from pieces; None for anywhere."""
+    """The label on either side of a place where long Docs can be cut, to learn from pieces; None for anywhere that a
+    sequence may end and start."""
 
     def __init__(self, n_labels: int) -> None:
         self.n_labels = n_labels
 
     def constraints(self) -> Constraints:
-        """The constraints of the chain; its last L kinds are those of tokens with a fixed label: see `with_fixed`."""
+        """The constraints of the chain; its last L kinds are for tokens with a fixed label: see `with_fixed`."""
         return with_fixed(unconstrained(self.n_labels))
 
     def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        """The kinds in training, int32 [T]: existing annotation constrains tokens without a gold label, and gold goes
-        before it.
+        """The kinds in training, int32 [T]: existing annotation constrains tokens without a gold label; gold takes
+        precedence.
 
         Args:
             gold: int32 [T], gold labels, -1 where unknown.
@@ -77,7 +78,7 @@ class LabelRules(Protocol):
 
 @dataclass(frozen=True)
 class ChainSpace:
-    """A component's labels as those of a chain.
+    """A component's labels as labels of a chain.
 
     Attributes:
         name: of the component, for messages.
@@ -85,7 +86,7 @@ class ChainSpace:
         kinds: of tokens.
         label_costs: the component's label, or a weight label that has none → the cost of a wrong label where it is the
             gold one; 1 for others.
-        of_tokens: whether each token with a gold label is an example, a chain of its own; otherwise each Doc is one.
+        of_tokens: whether the examples are single tokens with a gold label, a chain each; otherwise they are Docs.
         patterns: rules that limit predictions.
         unlearnt: labels of the component that are predicted only where nothing else is possible.
     """

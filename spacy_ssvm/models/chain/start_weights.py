@@ -15,9 +15,9 @@ class StartWeights(NamedTuple):
     Attributes:
         seen: as in `ChainWeights`, of the rows that the data set's table has from the start; None if unknown.
         is_new: bool [L], the labels that corrections are to learn.
-        is_unused: bool [L], these and other labels without any weight.
-        weights: given if the table has no rows at the start and gets only those of its Docs; the weights of all other
-            rows stay as they are here.
+        is_unused: bool [L], new labels, and others without any weight.
+        weights: given if the table has no rows at the start and gets only its Docs' rows; all other rows keep these
+            weights.
     """
 
     seen: np.ndarray | None
@@ -51,7 +51,7 @@ def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
 
 
 def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -> ChainWeights:
-    """The learnt weights, and the earlier `weights` of all rows but those with these keys, uint64."""
+    """The learnt weights of rows with these keys, uint64, and the earlier `weights` of all others."""
     is_other, places = np.ones(len(weights.keys), np.bool_), _places(weights, keys)
     is_other[places[places != ABSENT]] = False
     others, n_learnt = np.flatnonzero(is_other), len(learnt.keys)

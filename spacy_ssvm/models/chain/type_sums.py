@@ -1,4 +1,4 @@
-"""Sums of the scores of features that read one word type only: each is found once, for fixed weights."""
+"""Sums of the scores of features that read one word type only, computed once for fixed weights."""
 
 from dataclasses import dataclass, field
 from threading import Lock
@@ -23,7 +23,7 @@ MAX_SCORES = 1 << 23
 
 
 class SharedScores(NamedTuple):
-    """Scores that depend on word types only: each token adds those of its own type and of its neighbours' types.
+    """Scores that depend on word types only: a token's score has its own type's and its neighbours' types' parts.
 
     Token t adds vectors[entries[t + offsets[g]], g] for each of G offsets; entry 0 is for positions outside the
     sequence.
@@ -40,7 +40,7 @@ class SharedScores(NamedTuple):
 
 
 NOTHING_SHARED = SharedScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0, 0)))
-"""The scores of tokens all come from features of their own."""
+"""No scores by word types."""
 
 
 @kernel
@@ -89,7 +89,7 @@ class _StoredSums:
 
 
 class TypeSums:
-    """The summed scores of word types by fixed weights, as far as they are known.
+    """The summed scores of word types by fixed weights, for the types read so far.
 
     They are stored for as long as the reader knows the types.
 
@@ -119,7 +119,7 @@ class TypeSums:
         self._stored: WeakKeyDictionary[Generation, _StoredSums] = WeakKeyDictionary()
 
     def of(self, types: Types) -> SharedScores:
-        """The scores of the tokens' types; those of new types are summed and stored."""
+        """The scores of the tokens' types; new types are scored and stored."""
         with self._lock:
             stored = self._stored.get(types.generation)
             if stored is None:

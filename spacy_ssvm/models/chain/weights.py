@@ -51,12 +51,15 @@ from ..store import (
 from .rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
 from .space import ChainSpace
 
+FORMAT = 6
+"""The format of chains."""
+
 MAX_NAME = 200
 """Characters of a name that are kept."""
 SEEN = "seen"
 FREQUENT = 4
-"""`ChainWeights.seen` from which a row stays in a file that drops all its weights: corrections move rows that are not
-in the file as far as those of new features, which other texts would suffer from."""
+"""`ChainWeights.seen` from which a row stays in a file that drops all its weights: corrections move a row that is not
+in the file as far as a new feature, which would harm other texts."""
 _TYPES = {"keys": (np.uint8,), **PART_TYPES, "transitions": (np.uint8,)}
 TYPES = {**_TYPES, **CORRECTED_TYPES, SEEN: (np.uint8,)}
 FIRST_PASS = "first_pass_"
@@ -68,14 +71,14 @@ class ChainWeights(NamedTuple):
     """The weights to predict with, of R feature rows and L labels.
 
     Attributes:
-        keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index its row, from
+        keys: uint64 [R], ascending, the low KEY_BITS bits of each row's feature hash; with a hashed index the row, from
             1.
         transitions: float32 [L, L], of the steps from label i to label j.
         rows: the label weights of each row.
         hash_bits: 0 for an exact index.
         seen: uint8 [R], log₂(1 + n), rounded, of how often the feature of each row was seen in training; None if
             unknown.
-        names: of the feature of each row, empty if it is unknown; None if names are not saved.
+        names: of each row's feature, empty if unknown; None if names are not saved.
         first_pass: of a chain with labels of its own and without hash_bits, seen and names; None if there is none.
     """
 
@@ -88,7 +91,7 @@ class ChainWeights(NamedTuple):
     first_pass: "ChainWeights | None" = None
 
     def size(self) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are."""
+        """The number of non-zero weights, and of all weights."""
         n_labels = len(self.transitions)
         used, total = (0, 0) if self.first_pass is None else self.first_pass.size()
         used += len(self.rows.values) + int(np.count_nonzero(self.transitions))
@@ -134,12 +137,12 @@ def as_vector(weights: ChainWeights) -> np.ndarray:
 def store(
     model: Model, weights: ChainWeights, labels: Sequence[str], packing: Packing = EXACT, saved: Saved | None = None
 ) -> None:
-    """Put the weights into the model as sparse rows; rows without a weight are left out, except frequent ones.
+    """Store the weights in the model as sparse rows; rows without a weight are left out, except frequent ones.
 
     Args:
-        labels: L names; the digest covers them too, and what the features are made of.
+        labels: L names; the digest covers them, and the model's attributes, too.
         packing: of the rows; transitions are always exact.
-        saved: from what training has started.
+        saved: the file from which training has started.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.
@@ -161,7 +164,7 @@ def store(
     model.attrs.pop(NAMES, None)
     if rows.names is not None:
         model.attrs[NAMES] = pack_names([rows.names[number] for number in used.tolist()])
-    store_arrays(model, arrays, [len(labels), weights.hash_bits], labels, is_exact)
+    store_arrays(model, arrays, [len(labels), weights.hash_bits], labels, is_exact, FORMAT)
 
 
 def load(model: Model, labels: Sequence[str]) -> ChainWeights:
@@ -173,7 +176,7 @@ def load(model: Model, labels: Sequence[str]) -> ChainWeights:
     n_labels = len(labels)
     has_first_pass = reads_first_pass(model)
     types = {**TYPES, **FIRST_PASS_TYPES} if has_first_pass else TYPES
-    arrays, (width, bits) = load_arrays(model, types, 2, labels)
+    arrays, (width, bits) = load_arrays(model, types, 2, labels, FORMAT)
     require(width == n_labels, f"it has weights for {width} labels, but the component has {n_labels}")
     require(0 <= bits <= MAX_HASH_BITS, "its hash size is out of range")
     weights = _unpacked("", arrays, n_labels, bits)
@@ -327,7 +330,7 @@ def widen(weights: ChainWeights, n_labels: int) -> ChainWeights:
 
 
 def spread(weights: ChainWeights) -> ChainWeights:
-    """Hashed rows at their place among all 2ᵇ, the others zero; without names."""
+    """Hashed rows at their places among all 2ᵇ, with zeros elsewhere, without names."""
     places, n_rows = weights.keys.astype(np.int64) - 1, 1 << weights.hash_bits
     sizes, seen = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.uint8)
     sizes[places] = np.diff(weights.rows.starts)

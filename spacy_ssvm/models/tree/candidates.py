@@ -227,7 +227,7 @@ def _by_head(read):
 
 @kernel
 def _score_heads(read, by_head, m, bits, weights, codes, hashed, sums, scores):
-    """Set scores, float64 [n + 1], to those of all arcs to m, in steps; by_head: of `_by_head`.
+    """Set scores, float64 [n + 1], to the scores of all arcs to m, in steps; by_head: from `_by_head`.
 
     The loops are inside out, compared with `score_features`: a conjunction at a time, for all heads.
 
@@ -390,8 +390,8 @@ class ArcFirstPass:
         program: its templates.
         weights: float32, as many as `SIZES` allows; if empty, the nearest heads are kept.
         max_heads: the largest number of heads per token.
-        max_any_heads: the same whatever the settings are; without weights, on average in a sentence.
-        margin: how far below that of the best head the log-probability of a head may be.
+        max_any_heads: the same, regardless of the settings; without weights, on average in a sentence.
+        margin: how far the log-probability of a head may be below the best head's.
     """
 
     program: ArcProgram

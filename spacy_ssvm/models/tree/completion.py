@@ -32,8 +32,8 @@ def _complete(data, examples, weights, changed):
 def complete(trees: Trees, examples: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Complete the gold trees of the given examples, int64, by constrained decoding with w, float64 [d].
 
-    Annotated heads and labels do not change. Returns the examples whose gold tree has changed, int64: what was learnt
-    from their old tree is void.
+    Annotated heads and labels do not change. Returns the examples whose gold tree has changed, int64: planes of their
+    old tree are void.
     """
     changed = np.zeros(len(examples), np.bool_)
     _complete(DecodedTrees(trees, decode), examples, double_precision(weights), changed)

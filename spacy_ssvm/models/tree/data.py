@@ -59,7 +59,7 @@ class Trees(NamedTuple):
         gold_labels: int32 [T].
         head_costs, label_costs: float64 [T], the losses of a wrong head and of a wrong label at each token; 0 where
             gold is unknown.
-        decoder: that of the structure. Kernels call it by its address, so that only the decoder in use is compiled.
+        decoder: of the structure. Kernels call it by its address, so that only the decoder in use is compiled.
     """
 
     columns: Columns

@@ -86,7 +86,7 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     Args:
         program: compiled templates.
         first_pass: selects the candidates.
-        shape: that of the trees.
+        shape: of the trees.
         seen: of earlier Docs, as in `TreeWeights`, unpacked; None if unknown.
     """
 
@@ -180,7 +180,7 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
         possible = trees.candidates[starts[0] : starts[-1]] == np.repeat(heads, np.diff(starts))
         token = np.repeat(np.arange(n), np.diff(starts))
         if len(labels) != n or np.bincount(token[possible], minlength=n).min(initial=1) < 1:
-            raise ValueError("its solver state has gold heads that cannot be heads there")
+            raise ValueError("its solver state has gold heads that are no candidates for heads")
         if not ((labels >= 0) & (labels < self._shape.n_labels)).all():
             raise ValueError("the saved solver state belongs to a component with other labels")
         trees.gold[place], trees.gold_labels[place] = heads, labels

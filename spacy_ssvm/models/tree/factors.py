@@ -1,4 +1,4 @@
-"""The features that fire in the factors of one sentence's trees, by name, and what each adds to the score."""
+"""The features that fire in the factors of one sentence's trees, by name, with their contributions."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -51,9 +51,9 @@ class Fired(NamedTuple):
 
     Attributes:
         template: its number in the order of the program.
-        between: the node between head and modifier whose key it has read, or 0.
+        between: the node between head and modifier whose key it reads, or 0.
         distance: the bin of the arc's length, as by `distance_bin`.
-        added: what the feature adds to the score.
+        added: the feature's contribution to the score.
     """
 
     template: int
@@ -69,7 +69,7 @@ class TreeFeatures:
         trees: the sentences of the Doc.
         sentence: the number of this one.
         weights: to predict with.
-        source: that of the Doc.
+        source: of the Doc.
         names: names of arcs, for texts.
     """
 
@@ -100,7 +100,7 @@ class TreeFeatures:
         return cast(Sentence, read_sentence(self._trees.columns, self._trees.program, self._sentence))
 
     def features(self, factor: TreeFactor) -> list[tuple[str, float]]:
-        """The name of each feature that fires, and what it adds to the score, which is not 0."""
+        """The name of each feature that fires, and its contribution to the score, if it is not 0."""
         if factor not in self._known:
             self._known[factor] = list(self._named(factor))
         return self._known[factor]
@@ -150,7 +150,7 @@ def fired(trees: Trees, read: Sentence, weights: WeightVector, factor: TreeFacto
 def _places_between(read: Sentence, kind: np.integer, factor: TreeFactor) -> list[tuple[int, int]]:
     """The template, counted from the first of its kind, and the node between head and modifier of each feature.
 
-    The order is that of `write_between`.
+    The order is as in `write_between`.
     """
     left, right = sorted((factor.head, factor.modifier))
     return [

@@ -12,6 +12,7 @@ from ...features.columns import ColumnReader
 from ...features.extractor import ArcExtractor
 from ...structures.tree.parts import UNKNOWN
 from .. import architectures, store
+from ..documents import require_of_each_token
 from ..packing import EXACT, Packing, masked, unpack_numbers
 from ..protocol import Settings, Start
 from ..store import Saved
@@ -29,7 +30,7 @@ FIRST_PASS_LENGTH = 100
 NO_FIRST_PASS = np.zeros(0, np.float32)
 
 MAX_HEADS = 32
-"""The max number of candidate heads of a token, whatever the settings are: pairs of arcs are quadratic in it."""
+"""The max number of candidate heads of a token for all settings: pairs of arcs are quadratic in it."""
 
 
 class TreeModel:
@@ -63,6 +64,8 @@ class TreeModel:
 
     def encode(self, examples: Sequence[Example], gold: Sequence[TreeGold]) -> EncodedTrees:
         docs = [example.predicted for example in examples]
+        require_of_each_token(self.space.name, docs, [trees.labels for trees in gold])
+        require_of_each_token(self.space.name, docs, [trees.heads for trees in gold])
         numbers = {label: number for number, label in enumerate(self.labels)}
         heads = np.concatenate([np.zeros(0, np.int32), *(trees.heads for trees in gold)])
         labels = np.array(

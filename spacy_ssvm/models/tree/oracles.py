@@ -71,7 +71,7 @@ i, its `Sentence`, weights, loss_scale, heads int32 [n + 1], labels int32 [n + 1
 
 
 class DecodedTrees(NamedTuple):
-    """Trees with their decoding function, which is most of a parser's code, and compiled once for all kernels."""
+    """Trees with their decoding function, which is most of a parser's code and is compiled once for all kernels."""
 
     trees: Trees
     decode: Annotated[FirstClassFunction, DECODE]
@@ -176,7 +176,7 @@ def feature_difference(trees, sentence, read, heads, labels, indices, values):
 def count_features(trees, begin, counts):
     """Add to counts, int32 [R], how often each feature fires in the gold trees of the sentences from `begin` on.
 
-    A row for each hashed feature of arcs and pairs of arcs, then one for each of labels.
+    There is a row for each hashed feature of arcs and pairs of arcs, then one for each of labels.
     """
     n_sentences, first_row = len(trees.columns.starts) - 1, 1 << trees.shape.arc_bits
     for sentence in range(begin, n_sentences):

@@ -33,7 +33,7 @@ class TreePredictor:
     Args:
         extractor: templates and reader.
         space: splits Docs into sentences and limits their trees.
-        shape: that of the trees.
+        shape: of the trees.
         first_pass: selects the candidates.
         weights: to predict with.
         vocab: the component's.

@@ -132,7 +132,7 @@ def describe_arc(arcs, arc, head, modifier, third):
 
 @kernel
 def describe_grand(arcs, arc, grand, head, modifier):
-    """Describe an arc and the arc above it, as `describe_arc`; the direction combines those of both arcs.
+    """Describe an arc and the arc above it, as `describe_arc`; the direction combines both arcs' directions.
 
     The third word tells whether the arc above comes from the root.
     """

@@ -1,4 +1,4 @@
-"""The output space of trees: the labels of arcs, and what Docs say about sentences and heads."""
+"""The output space of trees: the labels of arcs, and the sentences and heads that Docs set."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -18,7 +18,7 @@ class TreeGold(NamedTuple):
         sentences: int64 [S + 1], first token of each sentence, or of each part of a long one.
         heads: int32 [T], a token's head as its place in the sentence from 1, 0 for the root, UNKNOWN where unknown.
         labels: None where unknown.
-        flaws: tokens, int64, ascending, by what is wrong with them; see `pipeline.gold_trees`.
+        flaws: flaw → its tokens, int64, ascending; see `pipeline.gold_trees`.
     """
 
     sentences: np.ndarray
@@ -28,16 +28,16 @@ class TreeGold(NamedTuple):
 
     @property
     def is_annotated(self) -> bool:
-        """Whether there is anything to learn in it."""
+        """Whether any head is known."""
         return bool((self.heads != UNKNOWN).any())
 
 
 class TreeSpace(OutputSpace, Protocol):
-    """Labels of arcs, and the sentences and limits of trees in Docs. The label 0 is that of all arcs from the root, and
-    of no others.
+    """Labels of arcs, and the sentences and limits of trees in Docs. All arcs from the root, and no others, have the
+    label 0.
 
     Attributes:
-        unnamed: the label of arcs where no label but that of roots has been learnt.
+        unnamed: the label of arcs where only the label of roots has been learnt.
         multi_root: whether a sentence may have several roots.
     """
 
@@ -48,7 +48,7 @@ class TreeSpace(OutputSpace, Protocol):
     def multi_root(self) -> bool: ...
 
     def sentences(self, docs: Sequence[Doc], starts: np.ndarray, sent_start: np.ndarray) -> np.ndarray:
-        """The first tokens of what is parsed together in Docs, and the number of tokens, int64 [S + 1].
+        """The first tokens of the stretches of Docs that are parsed as one, and the number of tokens, int64 [S + 1].
 
         Args:
             starts: int64 [n + 1], of the Docs.

@@ -1,4 +1,4 @@
-"""The weights of a parser in a model file: those that are not zero, of the trees and of the first pass."""
+"""The weights of a parser in a model file: the non-zero ones, of the trees and of the first pass."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -60,7 +60,7 @@ class TreeWeights(NamedTuple):
     seen: np.ndarray = UNKNOWN_COUNTS
 
     def size(self) -> tuple[int, int]:
-        """How many weights are not zero, and how many there are."""
+        """The number of non-zero weights, and of all weights."""
         n_used, n = self.trees.size()
         return n_used + int(np.count_nonzero(self.first_pass)), n + len(self.first_pass)
 
@@ -72,9 +72,9 @@ def store(
 
     Args:
         labels: L names, which the digest covers, too.
-        packing: that of the trees' weights; those of the first pass, which are few and decide which trees are possible,
-            are rounded but not pruned.
-        saved: from what training has started.
+        packing: of the trees' weights. The first pass has few weights, which limit the possible trees: they are rounded
+            but not pruned.
+        saved: the file from which training has started.
 
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.

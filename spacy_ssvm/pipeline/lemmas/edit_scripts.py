@@ -1,8 +1,8 @@
 """Edit scripts: how a lemma is made from a form, so that the same script serves other forms.
 
-A script sets the case of the form, removes letters from both ends, and puts others there: "lower|0>|3>y" turns
-"Studies" into "study". A lemma that has no letter in common with its form is a script for that form alone:
-"lower=went>go". As in Chrupała (2006) and Straka et al. (2016).
+A script sets the case of the form, and replaces letters at both ends: "lower|0>|3>y" turns "Studies" into "study". A
+lemma that has no letter in common with its form is a script for that form alone: "lower=went>go". As in Chrupała (2006)
+and Straka et al. (2016).
 """
 
 import re
@@ -16,7 +16,7 @@ CASES: dict[str, Callable[[str], str]] = {
     "title": lambda form: form[:1].upper() + form[1:].lower(),
     "upper": str.upper,
 }
-"""Name of a case → the form in this case; where several give the same, the first is taken."""
+"""Name of a case → the form in this case; of cases with equal results, the first one is taken."""
 MAX_PAIRS = 1 << 18
 """Pairs of form and lemma whose scripts are remembered."""
 _SPECIAL = re.compile(r"[\\>]")
@@ -28,7 +28,7 @@ _WHOLE = re.compile(rf"({_CASE})={_TEXT}>{_TEXT}", re.DOTALL)
 
 class EditScript(NamedTuple):
     """case: a key of CASES. n_prefix, n_suffix: the number of letters that are removed from both ends of the form in
-    this case; at least one must stay. prefix, suffix: the letters that take their places.
+    this case; at least one must stay. prefix, suffix: their replacements.
     """
 
     case: str
@@ -94,13 +94,13 @@ def parse_script(text: str) -> Script:
 def script_of(form: str, lemma: str) -> Script:
     """The script that makes the lemma of the form: the one that removes and adds the fewest letters.
 
-    What stays is the longest common substring of both, the first one in the form.
+    It keeps the longest common substring of both, the first one in the form.
     """
     return min((_script(case, form, lemma) for case in distinct_cases(form)), key=lambda script: script.size)
 
 
 def distinct_cases(form: str) -> list[str]:
-    """The names of the cases that differ from those before them: lower, title and upper for "dog"."""
+    """The names of the cases whose results differ from earlier ones: lower, title and upper for "dog"."""
     cased = {change(form): case for case, change in reversed(CASES.items())}
     return [case for case in CASES if case in cased.values()]
 

@@ -1,4 +1,4 @@
-"""A mapping as a value that grows: adding takes the time of what is added, and what it was before stays.
+"""A mapping as a growing value: adding takes time linear in the addition, and earlier values stay valid.
 
 All values of one growth share its log, in which each change has a time. A value sees the changes before its own time.
 """
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Log(Generic[Key, Value]):
-    """Changes in the order of their coming, n of them so far."""
+    """Changes in order, n of them so far."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -27,9 +27,9 @@ class Growth(Generic[Key, Value]):
     """A mapping that never changes; `with_changes` makes another one.
 
     Args:
-        first: what it holds before any change, None for unknown keys.
-        n_first: for how many keys.
-        log: of changes, all of which this mapping sees; None for none.
+        first: the value of a key before any change, None for unknown keys.
+        n_first: the number of keys that it knows.
+        log: the changes so far; None for none.
     """
 
     def __init__(self, first: Callable[[Key], Value | None], n_first: int, log: Log[Key, Value] | None = None) -> None:
@@ -55,8 +55,8 @@ class Growth(Generic[Key, Value]):
         return {key: value for key, value in values if value is not None}
 
     def with_changes(self, changes: Mapping[Key, Value]) -> "Growth[Key, Value] | None":
-        """This mapping with other values of these keys. None where there would be more changes than keys at first: it
-        is time to begin anew, with all of them as the first ones; so that adding n keys takes a time of order n.
+        """This mapping with other values of these keys. None if there would be more changes than initial keys: the
+        caller is to begin anew, with all keys as initial ones, so that adding n keys takes O(n) time.
         """
         if self._time + len(changes) > self._n_first:
             return None
@@ -66,7 +66,7 @@ class Growth(Generic[Key, Value]):
         return Growth(self._first, self._n_first, log)
 
     def _own_log(self) -> Log[Key, Value]:
-        """A log of what this mapping sees: another one has gone on from the shared log."""
+        """A log of the changes that this mapping sees, because another one has extended the shared log."""
         log: Log[Key, Value] = Log()
         for key, value in self.changes().items():
             log.append(key, value)

@@ -1,6 +1,6 @@
 """The lemmas that a lemmatizer knows, and which of them a form can have: an unseen form often has a known lemma.
 
-In training, every lemma is known from its own form. So a lemma counts for a form only if it is that of another form.
+In training, every lemma is known from its own form. So a lemma counts for a form only if another form has it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from .growth import Growth
 from .packed_text import pack_text, unpack_text
 
 SEVERAL = ""
-"""Stands for the forms of a lemma that has more than one."""
+"""The mark of a lemma that has more than one form."""
 
 
 class KnownLemmas:
@@ -19,8 +19,8 @@ class KnownLemmas:
 
     Args:
         first: the form of each lemma to begin with, or SEVERAL.
-        growth: these, and what has changed since; without it, nothing has.
-        beginnings: those of all lemmas; without any, they are computed when they are needed.
+        growth: these, with changes since; without it, there are none.
+        beginnings: of all lemmas; without any, they are computed when they are needed.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class KnownLemmas:
 
     @property
     def beginnings(self) -> set[str]:
-        """All beginnings of lemmas, and perhaps of some that only other values know, which were made of this one."""
+        """All beginnings of lemmas, and perhaps some that only values made from this one know."""
         if not self._beginnings:
             self._beginnings.update(*map(_beginnings, self.forms()))
         return self._beginnings
 
     def with_pairs(self, pairs: Iterable[tuple[str, str]]) -> "KnownLemmas":
-        """These lemmas and those of other pairs of form and lemma; the same object if they say nothing new."""
+        """These lemmas and more pairs of form and lemma; the same object if these say nothing new."""
         changes: dict[str, str] = {}
         for form, lemma in pairs:
             form = form.lower()
@@ -80,7 +80,7 @@ class KnownLemmas:
         return KnownLemmas(self._first, growth, beginnings)
 
     def is_known(self, form: str, lemma: str) -> bool:
-        """Whether a form other than this one, which is lower-cased, has the lemma."""
+        """Whether a form other than this lower-cased one has the lemma."""
         known = self._growth.get(lemma)
         return known is not None and known != form
 
@@ -106,10 +106,10 @@ def _beginnings(lemma: str) -> list[str]:
 
 
 class Endings:
-    """Scripts by what they have in common: all but the letters that they put at the end.
+    """Groups of scripts that differ only in the letters put at the end.
 
     Args:
-        scripts: those of the labels, by number; scripts for single forms are left out.
+        scripts: of the labels, by number; scripts for single forms are left out.
     """
 
     def __init__(self, scripts: Sequence[object]) -> None:
@@ -131,7 +131,7 @@ class Candidates:
         self._endings, self._lemmas = endings, lemmas
 
     def of_form(self, form: str, max_number: int) -> list[int]:
-        """The numbers of the scripts, those that change the fewest letters first."""
+        """The numbers of the scripts; the ones that change the fewest letters come first."""
         lower, found = form.lower(), []
         beginnings, is_known = self._lemmas.beginnings, self._lemmas.is_known
         cased = {case: CASES[case](form) for case in distinct_cases(form)}

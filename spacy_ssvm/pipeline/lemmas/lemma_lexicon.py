@@ -1,7 +1,7 @@
-"""The lemmas of words that a lemmatizer knows, by form and tags: of its training examples, and of a lexicon.
+"""The lemmas of words that a lemmatizer knows, by form and tags, from training examples and a lexicon.
 
-What is known of a form with exactly these tags decides, else what is known of it with this coarse tag, else what a
-lexicon says of the form alone.
+An entry for a form with exactly these tags decides, else an entry for it with this coarse tag, else a lexicon's entry
+for the form alone.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ READ = (ORTH, TAG, POS, MORPH)
 LEVELS = ((0, 1, 2, 3), (0, 2), (0,))
 """The attributes of a key, by their places in READ: all of them, the form and its coarse tag, the form alone."""
 LEARNT = LEVELS[:2]
-"""The levels by which examples are noted: with other tags, a form may have a lemma that they do not show."""
+"""The levels at which examples are noted: with other tags, a form may have a lemma unseen in them."""
 
 Known = Mapping[int, Iterable[str]]
 """Key → the scripts that a word with this key has."""
@@ -81,8 +81,8 @@ class LemmaLexicon:
 
     Args:
         first: the contents of a file.
-        read: the places in READ of attributes that words had when they were noted; others are not read.
-        growth: the contents, and what has changed since; without it, nothing has.
+        read: the places in READ of attributes that words had in training; others are not read.
+        growth: the contents, with changes since; without it, there are none.
         packed: text for a file; None if it is made when it is needed.
     """
 
@@ -163,8 +163,8 @@ class LemmaLexicon:
 
 
 class First(NamedTuple):
-    """The contents of a file. keys: uint64 [N], ascending. sets: int32 [N], the number in `scripts` of what each has.
-    scripts: distinct sets, each in order."""
+    """The contents of a file. keys: uint64 [N], ascending. sets: int32 [N], each key's place in `scripts`. scripts:
+    distinct sets, each in order."""
 
     keys: np.ndarray
     sets: np.ndarray
@@ -208,7 +208,7 @@ def unpack_lexicon(packed: str) -> LemmaLexicon:
 
 
 def pack_lexicon(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaLexicon:
-    """The lexicon of these keys, which were made of values of `read`."""
+    """The lexicon of these keys, which are of values of `read`."""
     numbers: dict[tuple[str, ...], int] = {}
     ordered = sorted((key, tuple(sorted(scripts))) for key, scripts in known.items())
     sets = [numbers.setdefault(scripts, len(numbers)) for _, scripts in ordered]

@@ -1,4 +1,4 @@
-"""`ssvm_lemmatizer`: a lemma for each token, by the edit script that makes it of the form."""
+"""`ssvm_lemmatizer`: a lemma for each token, by the edit script that makes it from the form."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ C = 0.03
 @scorers = "spacy.lemmatizer_scorer.v1"
 """
 BACKOFF = ("orth", "lower", "norm")
-"""The attributes of words that can stand in for a lemma."""
+"""The attributes of words that can replace a lemma."""
 NO_LEMMA = "_"
 """The sign for a missing lemma in CoNLL-U files."""
 
@@ -72,9 +72,8 @@ class LemmatizerCodec(ChainCodec):
             for no lemma.
         min_tree_freq: how often a script must occur among the examples to become a label.
         overwrite: whether existing lemmas are overwritten.
-        lexicon: what is known of words; it limits their scripts in prediction, not in training, where all words are
-            known.
-        lemmas: those of the examples, for features.
+        lexicon: of known words; it limits their scripts in prediction, not in training, where all words are known.
+        lemmas: of the examples, for features.
 
     Raises:
         ValueError: an unknown attribute, a frequency that is no whole number of at least 1, or a label cost that is not
@@ -206,7 +205,7 @@ class LemmatizerCodec(ChainCodec):
 
 
 class LemmaScripts(Tags):
-    """The edit scripts of tokens. Mistakes are those of lemmas, which different scripts can make."""
+    """The edit scripts of tokens. Mistakes are wrong lemmas: different scripts can make the same lemma."""
 
     query_form = "an edit script: (token, script)"
 

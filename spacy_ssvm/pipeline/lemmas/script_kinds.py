@@ -1,4 +1,4 @@
-"""The edit scripts that tokens may have: by their forms and, in prediction, by what is known of words."""
+"""The edit scripts that tokens may have: by their forms and, in prediction, by the lexicon."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -20,16 +20,15 @@ from .lemma_lexicon import READ, LemmaLexicon
 MAX_WORDS = 1 << 18
 """Words whose scripts or lemmas are remembered."""
 CODECS = 16
-"""Tuples of labels of which is remembered what follows from them alone."""
+"""The number of tuples of labels whose derived tables are cached."""
 
 
 class ScriptKinds(TokenKinds):
     """The kinds of tokens of a lemmatizer with these labels, which are edit scripts.
 
     Args:
-        lexicon: what is known of words, which limits their scripts in prediction, not in training, where all words are
-            known.
-        lemmas: those of the examples, for features.
+        lexicon: of known words; it limits their scripts in prediction, not in training, where all words are known.
+        lemmas: of the examples, for features.
         overwrite: existing lemmas are no limits.
     """
 
@@ -57,7 +56,7 @@ class ScriptKinds(TokenKinds):
         return self._of_forms(docs, values)
 
     def _of_forms(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
-        """The kind of each token by what applies to its form, int32 [T]."""
+        """The kind of each token by the scripts that apply to its form, int32 [T]."""
         orths, places = np.unique(values[:, 0], return_inverse=True)
         if not docs:
             return np.zeros(0, np.int32)
@@ -111,7 +110,7 @@ class ScriptKinds(TokenKinds):
 class FormLimits:
     """The scripts that a form may have, as kinds: by length and case, and by the form where a script is for it alone.
 
-    A case that gives a form which an earlier one gives, too, is left out: every lemma has one script.
+    A case with the same result as an earlier one is left out: every lemma has one script.
 
     allowed: bool [K, L].
     """
@@ -149,7 +148,7 @@ class FormLimits:
 
 
 class ScriptLimits:
-    """The scripts that tokens may have, as kinds of tokens: those of `FormLimits`, then those of sets of the lexicon.
+    """The scripts that tokens may have, as kinds of tokens: first by `FormLimits`, then by sets of the lexicon.
 
     allowed: bool [K, L]. of_sets: int64 [S], the kind of each set of the lexicon, −1 where none of its scripts is a
     label; single labels are the kinds that `with_fixed` adds. unlabelled: bool [S], whether none of them is a label.

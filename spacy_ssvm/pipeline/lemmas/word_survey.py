@@ -10,7 +10,7 @@ from ..codec import Survey
 from .lemma_lexicon import LEARNT, READ, keys_of, only
 
 MIN_SHARE = 0.01
-"""The share of its occurrences with certain tags that a form must have with a lemma to be known for it."""
+"""The min share of a lemma among a form's occurrences with certain tags, to be known for the form."""
 
 
 @dataclass
@@ -21,7 +21,7 @@ class WordSurvey(Survey):
         scripts: how often each word has each script; a word is its values of `lemma_lexicon.READ`.
         pairs: of form and lemma.
         read: the places in READ of attributes that words have.
-        min_count: how often a script must occur to be learnt, unless it is one of corrections.
+        min_count: how often a script must occur to be learnt, unless it is of corrections.
     """
 
     scripts: dict[tuple[int, ...], Counter[str]] = field(default_factory=dict)

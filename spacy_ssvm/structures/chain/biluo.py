@@ -17,8 +17,8 @@ BEGIN, INSIDE, LAST, UNIT = 1, 2, 3, 4
 
 
 FREE, NO_CONTINUATION, FIXED = 0, 1, 2
-"""Kinds of tokens, which are row numbers of `Constraints.token`: without a limit; where no segment continues from the
-token before (a sentence start); and, FIXED + l, where the label must be l."""
+"""Kinds of tokens, which are row numbers of `Constraints.token`: without limits; at a sentence start, where no segment
+continues from the token before; and, FIXED + l, with the fixed label l."""
 
 
 def n_states(n_types: int) -> int:
@@ -38,7 +38,7 @@ def position_and_type(label: int) -> tuple[int, int]:
 
 
 def continues(labels: np.ndarray) -> np.ndarray:
-    """Whether each chain label, or -1 for none, says that a segment continues from the token before, bool [T]."""
+    """Whether each chain label, or -1 for none, continues a segment from the token before, bool [T]."""
     position = (labels - 1) % 4 + 1
     return (labels > 0) & ((position == INSIDE) | (position == LAST))
 
@@ -86,9 +86,9 @@ def type_of(part: Run) -> int:
 def segments_above(measures: Probabilities | Margins, min_value: float) -> list[tuple[Run, float]]:
     """The segments whose probability or margin is at least `min_value`, with that value, in order of position.
 
-    The probability of a segment is that of exactly these tokens with this type. The margin is positive for segments of
-    the best sequence only, and ∞ for segments of all sequences. It is exact, because a sequence without the segment has
-    another label at one of its tokens. min_value: above 0 for probabilities.
+    The probability is for exactly these tokens with this type. The margin is positive for segments of the best sequence
+    only, and ∞ for segments of all sequences. It is exact, because a sequence without the segment has another label at
+    one of its tokens. min_value: above 0 for probabilities.
     """
     lattice = measures.lattice
     if isinstance(measures, Probabilities):
@@ -108,8 +108,8 @@ def segments_above(measures: Probabilities | Margins, min_value: float) -> list[
 def _segments(tokens, transitions, before, after, total, rounding, in_logs, min_value):
     """[(first, end, type, value), …] of the segments with a value of at least `min_value`, in any order.
 
-    The value is that of all sequences with the segment, by a `Lattice`; in logs, its difference to `total`. Segments
-    that are ruled out are never returned.
+    The value, by a `Lattice`, covers all sequences with the segment; in logs, it is less `total`. Segments that are
+    ruled out are never returned.
     """
     length, n_labels = tokens.shape
     lowest = max(min_value, FORBIDDEN / 2) - rounding if in_logs else min_value * (1.0 - rounding)

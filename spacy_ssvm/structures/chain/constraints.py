@@ -12,12 +12,12 @@ from .. import FORBIDDEN
 
 
 class Attributes(NamedTuple):
-    """The attributes that labels have in common.
+    """The attributes that labels share.
 
     Each attribute is a label that no token can have, and that has no attributes itself.
 
-    The score of a label at a token is that of its own weights plus those of its attributes' weights. So what is learnt
-    of one label holds for others, too. Labels whose attributes begin alike share nodes of a tree, and partial sums.
+    A label's score at a token is the sum of its own weights and its attributes' weights. So labels with common
+    attributes learn from each other. Labels whose attributes begin alike share nodes of a tree, and partial sums.
 
     Attributes:
         nodes: int32 [L], the last node of each label, -1 for one without attributes; empty if no label has any.
@@ -85,7 +85,7 @@ def max_attributes(attributes: Attributes) -> int:
 
 
 def with_fixed(constraints: Constraints) -> Constraints:
-    """Constraints with L further kinds of tokens, the last ones: those whose label must be 0, 1, …"""
+    """Constraints with L further kinds of tokens, the last ones: with the fixed label 0, 1, …"""
     fixed = np.where(np.eye(len(constraints.start), dtype=np.bool_), 0.0, FORBIDDEN)
     return constraints._replace(token=np.concatenate([constraints.token, fixed]))
 
@@ -104,8 +104,8 @@ def only_labels(constraints: Constraints) -> np.ndarray:
 class AllowedLabels(NamedTuple):
     """The labels that each of K kinds of tokens allows, and the nodes of `Attributes` that their scores need.
 
-    Those of kind k are labels[label_starts[k] : label_starts[k + 1]] and nodes[node_starts[k] : node_starts[k + 1]],
-    both ascending. A token must have a label: a kind that rules out all has them all here, attributes included.
+    Kind k has labels[label_starts[k] : label_starts[k + 1]] and nodes[node_starts[k] : node_starts[k + 1]], both
+    ascending. A token must have a label: a kind that rules out all of them has all here, attributes included.
     """
 
     label_starts: Int64Array
@@ -115,7 +115,7 @@ class AllowedLabels(NamedTuple):
 
 
 def allowed_labels(constraints: Constraints, first_kinds: AllowedLabels | None = None) -> AllowedLabels:
-    """The `AllowedLabels` of all kinds. first_kinds: those of the first ones, which are not looked at again."""
+    """The `AllowedLabels` of all kinds. first_kinds: of the first kinds, which are not computed again."""
     if first_kinds is not None:
         further = constraints._replace(token=constraints.token[len(first_kinds.label_starts) - 1 :])
         return _joined(first_kinds, allowed_labels(further)) if len(further.token) else first_kinds

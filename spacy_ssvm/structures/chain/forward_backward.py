@@ -1,7 +1,7 @@
 """Log-partition and marginals of P(y) ∝ exp(β · score(y)) over a chain.
 
-Sums are those of products of exponentials, rescaled at each token (Rabiner 1989): a token needs L exponentials and two
-products of a vector and the matrix of steps. Where a product that counts might underflow, all sums of the sequence are
+Products of exponentials are summed and rescaled at each token (Rabiner 1989): a token needs L exponentials and two
+products of a vector and the matrix of steps. Where a significant product might underflow, all sums of the sequence are
 computed in log space instead. So scores may be of any size.
 """
 
@@ -15,7 +15,7 @@ from .. import FAINT, FORBIDDEN
 
 
 class Factors(NamedTuple):
-    """exp(β · score) of what does not depend on tokens, relative to the largest; 0 for what is ruled out.
+    """exp(β · score) of steps, starts and ends, relative to the largest; 0 where ruled out.
 
     Attributes:
         steps: float64 [L, L], from the row's label to the column's label.
@@ -34,7 +34,7 @@ class Factors(NamedTuple):
 
 @kernel
 def _exponentials(scores, beta, factors):
-    """Write exp(β(score − the largest score)) to factors [·], 0 for what is ruled out; returns β · the largest."""
+    """Write exp(β(score − the largest score)) to factors [·], 0 where ruled out; returns β · the largest."""
     largest = -np.inf
     for k in range(len(scores)):
         largest = max(largest, scores[k])
@@ -86,7 +86,7 @@ def sum_products(scores, factors, beta, tokens, before, after):
         after: sums over the continuations of a label, its own factor excluded. P(a run of labels) = before · Π (step ·
             token) · after.
 
-    Returns the log-partition; nan where a product that counts might underflow: the arrays are then of no use.
+    Returns the log-partition; nan where a significant product might underflow: the arrays are then useless.
     """
     length, n_labels = scores.shape
     if length == 0:
@@ -146,7 +146,7 @@ def _log_sum(logs, scores):
 
 @kernel
 def sum_logs(scores, transitions, start, end, before, after):
-    """The logarithms of the sums in `sum_products`, for scores of any size, which are those times β.
+    """The logarithms of the sums in `sum_products`, for scores of any size, already times β.
 
     Args:
         transitions: float64 [L, L], [0, L] for one token.
@@ -177,7 +177,7 @@ def sum_logs(scores, transitions, start, end, before, after):
 def normalised(before, after, in_logs):
     """The probability of each label at each token, float64 [T, L], from sums or their logarithms.
 
-    Sums are divided by those of their own token: over a long sequence, the rounding of the sums before and after a
+    Each token's sums are normalised by themselves: over a long sequence, the rounding of the sums before and after a
     token adds up. `after` is changed in the same way.
     """
     labels = np.empty_like(before)

@@ -1,8 +1,8 @@
-"""Exact decoding of a chain with many labels: most labels of a token lose whatever the labels beside it are.
+"""Exact decoding of a chain with many labels: most labels of a token lose whatever its neighbours' labels are.
 
 Label a of a token is left out if label b is better even with the worst steps to and from b and the best ones to and
-from a: dead-end elimination (Desmet, De Maeyer, Hazes & Lasters 1992), in O(L) for a token. What is left of a sequence
-is a chain over the labels that any of its tokens still has, with the same best sequence.
+from a: dead-end elimination (Desmet, De Maeyer, Hazes & Lasters 1992), in O(L) for a token. The rest is a chain over
+the labels that any token of the sequence still has, with the same best sequence.
 """
 
 from typing import NamedTuple
@@ -17,11 +17,11 @@ MANY = 64
 """The number of labels from which on leaving labels out takes less time than it saves."""
 
 SLACK = 1e-9
-"""Labels whose scores are equal but for rounding, relative to the best one, stay."""
+"""The relative difference to the best score that counts as rounding: labels within it stay."""
 
 
 class Bounds(NamedTuple):
-    """Bounds of the scores of steps, float64 [L]: of those to a label, and of those from it."""
+    """Bounds of the scores of steps to a label, and from it, float64 [L]."""
 
     max_to: Float64Array
     min_to: Float64Array
@@ -47,7 +47,7 @@ class PrunedLabels(NamedTuple):
     """The labels that are left, from `prune_labels`: a chain over U labels.
 
     Attributes:
-        labels: int32 [U], ascending, those left at any token.
+        labels: int32 [U], ascending, left at any token.
         scores: float64 [T, U], of the tokens; FORBIDDEN for labels that are left at other tokens only.
         number: int32 [L], of each label among the U, or -1.
     """
@@ -59,11 +59,11 @@ class PrunedLabels(NamedTuple):
 
 @kernel
 def prune_labels(scores, kinds, allowed, start, end, bounds):
-    """The labels that can be those of the best sequence for token scores, float64 [T, L], as `PrunedLabels`.
+    """The labels that the best sequence can have, for token scores, float64 [T, L], as `PrunedLabels`.
 
-    The best one among equals is that of `viterbi`: a label that can at best equal a lower one is left out, too.
-    kinds: int32 [T]. allowed: of these kinds; scores of other labels are not read. start, end: float64 [L], added at
-    the first and the last token.
+    Ties are broken as in `viterbi`: a label that can at best equal a lower one is left out, too. kinds: int32 [T].
+    allowed: of these kinds; scores of other labels are not read. start, end: float64 [L], added at the first and the
+    last token.
     """
     length, n_labels = scores.shape
     number, kept, n_kept = np.full(n_labels, -1, np.int32), np.empty(16 * length, np.int32), 0

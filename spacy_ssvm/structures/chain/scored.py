@@ -41,7 +41,7 @@ class ChainFactor(NamedTuple):
 
 
 class KnownLabels(NamedTuple):
-    """Gold labels, of which some may be unknown; labels: int32 [T], a label, UNKNOWN or NONE_OF_THESE."""
+    """Gold labels, some of them unknown; labels: int32 [T], a label, UNKNOWN or NONE_OF_THESE."""
 
     labels: np.ndarray
 
@@ -65,7 +65,7 @@ PRECISION = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class TransitionScores:
-    """The scores that do not depend on tokens; what is computed from them serves all sequences that share them.
+    """The scores that do not depend on tokens; results computed from them serve all sequences that share them.
 
     Attributes:
         transitions: float64 [L, L].
@@ -164,7 +164,7 @@ class ChainScores:
         return self._margins
 
     def margins_of(self, best: LabelSequence, parts: Sequence[Run]) -> list[float]:
-        """How far the best sequence without each run of the best sequence is below it; ∞ if there is none."""
+        """The difference from the best sequence to the best one without each of its runs; ∞ if there is none."""
         margins = (0.0 - self._margins.others[np.arange(len(best.labels)), best.labels]).tolist()
         return [min(margins[part.tokens]) for part in parts]
 
@@ -195,7 +195,7 @@ class ChainScores:
         return LabelSequence(best.score + difference, path)
 
     def best_with(self, part: Run) -> LabelSequence | None:
-        """The best sequence with a run, whatever the best sequence is; None if no sequence has it."""
+        """The best among the sequences with a run; None if no sequence has it."""
         lattice, path = self._margins.lattice, np.zeros(len(self.tokens), np.int32)
         path[part.tokens] = part.labels
         first, last = part.first, part.tokens.stop - 1

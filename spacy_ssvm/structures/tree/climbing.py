@@ -1,8 +1,8 @@
 """Non-projective trees with siblings and grandparents, approximately: climbing from the best projective tree.
 
-After McDonald & Pereira 2006: as long as another head of a token makes the tree better, all else being equal, it gets
-its best head. Most trees are projective or nearly so, so that few arcs have to be moved. If arcs cross in the best tree
-of single arcs, a second climb starts from there. The better end is the result, so it never scores below the best
+After McDonald & Pereira 2006: as long as another head of a single token makes the tree better, the token gets its best
+head. Most trees are projective or nearly so, so that few arcs have to be moved. If arcs cross in the best tree of
+single arcs, a second climb starts from there. The better end is the result, so it never scores below the best
 projective tree, nor below the best tree of single arcs.
 """
 
@@ -15,7 +15,7 @@ from .projective_grandparents import eisner_grandparents, first_arcs_to
 from .spanning import maximum_spanning_tree
 
 MAX_SWEEPS = 10
-"""The largest number of times that a climb visits each token, so that it ends whatever rounding does."""
+"""The max number of visits of a climb to each token, so that it ends despite rounding."""
 
 
 @kernel
@@ -76,7 +76,7 @@ def _is_below(heads, node, ancestor):
 
 @kernel
 def climb(parts, multi_root, heads):
-    """Give one token after the other its best head, all else being equal, until nothing changes.
+    """Give one token after the other its best head, with all other heads fixed, until nothing changes.
 
     Args:
         multi_root: whether several tokens may have head 0; if not, the root stays.
@@ -127,7 +127,7 @@ def has_crossing_arcs(heads):
 def climbing_decode(parts, multi_root, heads):
     """Write a tree of high score to heads int32 [n + 1], heads[0] = −1, and return its score.
 
-    The tree is exact if there are no pairs. Scores are those of `Parts`.
+    The tree is exact if there are no pairs. Scores are as in `Parts`.
     """
     maximum_spanning_tree(dense_scores(parts), multi_root, heads)
     if len(parts.siblings) + len(parts.grands) == 0:

@@ -83,7 +83,7 @@ def _best_in(scores, multi_root, forced, banned, heads):
     """Write the best tree in which tokens 1 … forced keep their heads, and token forced + 1 has no banned head.
 
     Args:
-        heads: int32 [n + 1], the heads to keep, replaced by those of the tree.
+        heads: int32 [n + 1], the heads to keep, replaced by the tree's heads.
         banned: bool [n + 1].
 
     Returns:
@@ -216,7 +216,7 @@ def sum_out_labels(parts, label_scores, beta):
     """Sum over the labels of each arc, in place.
 
     parts.scores becomes log Σ_label exp(β · score of arc and label), and label_scores the labels' probabilities given
-    the arc. Arcs that are ruled out, or have no label that is not, become FORBIDDEN, whatever β.
+    the arc. Arcs that are ruled out, or all of whose labels are, become FORBIDDEN for any β.
     """
     for arc in range(len(parts.scores)):
         parts.scores[arc] = beta * parts.scores[arc] if parts.scores[arc] > FORBIDDEN / 2 else FORBIDDEN

@@ -106,7 +106,7 @@ def _nearest_tree(arcs: np.ndarray, limits: Limits, structure: int, multi_root: 
 
 
 def _first_contradiction(limits: Limits, structure: int, multi_root: bool) -> int:
-    """The first token whose limits contradict those of the tokens before it, by bisection."""
+    """The first token whose limits contradict earlier tokens' limits, by bisection."""
     n = len(limits.heads)
     nothing = np.zeros((n + 1, n + 1), np.bool_)
     kept, end = 0, n

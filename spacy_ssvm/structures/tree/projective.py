@@ -95,7 +95,7 @@ def best_option(charts, kind, a, b):
 def new_agenda(n):
     """A new agenda, int64 [·, 3], of items (kind, a, b), with the whole sentence as its only item, and its size.
 
-    Its capacity is that of a whole tree: one span on each side of each token, and one split for each arc.
+    It has room for a whole tree: one span on each side of each token, and one split for each arc.
     """
     agenda = np.empty((3 * n + 2, 3), np.int64)
     agenda[0, 0], agenda[0, 1], agenda[0, 2] = SPAN, 0, n
@@ -250,9 +250,9 @@ def projective_marginals(scores, multi_root, marginals):
         scores, multi_root: as for `eisner`. FORBIDDEN arcs, the diagonal and column 0 have the probability 0. If the
             result is below FORBIDDEN / 2, every tree has a FORBIDDEN arc, and all marginals are 0.
 
-    The items are those of `Charts`, which derive each tree once, with sums instead of maxima. Marginals are the
+    The items of `Charts`, which derive each tree once, are used with sums instead of maxima. Marginals are the
     derivatives of the log-partition, accumulated from the whole sentence down to single arcs: the steps of `_fill_sums`
-    backwards. Where a product that counts might underflow, all sums are computed in log space instead.
+    backwards. Where a significant product might underflow, all sums are computed in log space instead.
     """
     n = len(scores) - 1
     marginals[:] = 0.0
@@ -290,7 +290,7 @@ def projective_marginals(scores, multi_root, marginals):
 
 @kernel
 def _marginals_in_logs(scores, multi_root, marginals):
-    """`projective_marginals` for scores of any size; marginals: 0 where they are called."""
+    """`projective_marginals` for scores of any size; marginals: initially 0."""
     n = len(scores) - 1
     # spans[h, e] = ends[e, h]: span (h, e). arcs[h, m]: arc (h, m) with the tokens between. below[i, j]: split (i, j).
     # Every sum runs along rows.

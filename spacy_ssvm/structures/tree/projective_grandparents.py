@@ -19,8 +19,8 @@ class GrandCharts(NamedTuple):
     Attributes:
         last_arc: int32 [A + 1, n + 1], of a span, the arc from its head to its farthest child.
         inner: int32 [A, ·], of a part, the inner neighbour as an arc, or NONE.
-        children: int32 [A], the arcs sorted by head, then by modifier; those of head h from starts[h] on, int64 [n +
-            2], those to its right from right_of[h] on, int64 [n + 1].
+        children: int32 [A], the arcs sorted by head, then by modifier; head h has those from starts[h] on, int64 [n +
+            2], to its right those from right_of[h] on, int64 [n + 1].
         place: int64 [A], the place of each arc among them.
         above: int64 [n + 2], the first arc to each node.
     """

@@ -74,7 +74,7 @@ def fill_arc_item(parts, charts, arc, first, inners):
 
 @kernel
 def fill_sibling_charts(parts, children, child_starts, multi_root):
-    """The `SiblingCharts` of parts; children: the arcs sorted by head, those of head h from child_starts[h] on.
+    """The `SiblingCharts` of parts; children: the arcs sorted by head; head h has those from child_starts[h] on.
 
     With a single root, there is no span (0, j) other than the whole sentence, and arcs from the root have no inner
     neighbour.
@@ -153,7 +153,7 @@ def eisner_siblings(parts, multi_root, heads):
 
     Args:
         multi_root: whether more than one token may have head 0. Grandparents are ignored. If no tree consists of
-            candidate arcs, the result is that of `eisner` for the arcs alone.
+            candidate arcs, the result is as of `eisner` for the arcs alone.
     """
     n = len(parts.number) - 1
     children, starts = sort_by_key(parts.heads, n)

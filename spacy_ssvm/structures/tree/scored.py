@@ -55,8 +55,8 @@ class Arc(NamedTuple):
 class TreeFactor(NamedTuple):
     """A term of a tree's score: an arc, its label, or its pair with the inner neighbour or with the arc above it.
 
-    Nodes are 0 for the root, 1 … n for tokens, and n + 1 for none. third: the sibling, or the head's head. label: that
-    of a factor of kind "label"; ANY for the others.
+    Nodes are 0 for the root, 1 … n for tokens, and n + 1 for none. third: the sibling, or the head's head. label: for a
+    factor of kind "label"; ANY for others.
     """
 
     kind: Kind
@@ -77,7 +77,7 @@ class TreeFactor(NamedTuple):
 
 
 class KnownTree(NamedTuple):
-    """A gold tree, of which parts may be unknown.
+    """A gold tree, parts of which may be unknown.
 
     Attributes:
         heads: int64 [n], the gold heads: positions from 1, 0 for the root, UNKNOWN or NONE_OF_THESE.
@@ -93,13 +93,13 @@ class KnownTree(NamedTuple):
         return bool((self.heads != UNKNOWN).any())
 
     def agrees(self, part: Arc) -> bool | None:
-        """Whether the gold tree has the arc, whatever its label; None where the gold head is unknown."""
+        """Whether the gold tree has the arc, with any label; None where the gold head is unknown."""
         head = int(self.heads[part.modifier - 1])
         return None if head == UNKNOWN else head == part.head
 
 
 class TreeMargins(NamedTuple):
-    """The margins of the best tree: how far the best tree with another head, or label, at a token is below it.
+    """The margins of the best tree: its score minus that of the best tree with another head, or label, at a token.
 
     Attributes:
         heads, labels: float64 [n]; ∞ where no other tree is possible; all labels ∞ where there is one label only.
@@ -124,8 +124,8 @@ class TreeMargins(NamedTuple):
 
 
 class TreeMarginals(NamedTuple):
-    """Marginals: arcs, float64 [A], probabilities of the arcs; labels, float64 [n, L + 1], those that the arc to each
-    token has a label, of which the last one is NO_LABEL."""
+    """Marginals: arcs, float64 [A], probabilities of the arcs; labels, float64 [n, L + 1], of each label of the arc to
+    a token, NO_LABEL last."""
 
     parts: Parts
     arcs: np.ndarray
@@ -182,7 +182,7 @@ class TreeScores:
         structure: one of the five in `parts`; `best` and margins need one with exact decoding, sums need one of order
             1.
         multi_root: whether a sentence may have several roots.
-        decoder: that of the structure.
+        decoder: of the structure.
     """
 
     parts: Parts
@@ -192,7 +192,7 @@ class TreeScores:
     decoder: FirstClassFunction
 
     def best(self, k: int) -> list[LabelledTree]:
-        """The k best labelled trees, best first; fewer if there are fewer. The structure must have exact decoding.
+        """The k best labelled trees, best first, or all if there are fewer. The structure must have exact decoding.
 
         First the k best trees, each with its best labels, by partitioning the trees other than the best one, and so on
         (Lawler 1972); the k best labelled trees are found among the labellings of these.
@@ -307,7 +307,7 @@ class TreeScores:
         return of_heads, of_labels
 
     def margins_of(self, best: LabelledTree, parts: Sequence[Arc]) -> list[float]:
-        """How far the best tree without each labelled arc of the best tree is below it; ∞ if there is none."""
+        """The difference from the best tree to the best one without each of its labelled arcs; ∞ if there is none."""
         all_margins = self.margins()
         margins = np.minimum(all_margins.heads, all_margins.labels).tolist()
         return [margins[part.modifier - 1] for part in parts]
@@ -326,7 +326,7 @@ class TreeScores:
         return self._labelled(scores, labels)
 
     def best_with(self, part: Arc) -> LabelledTree | None:
-        """The best labelled tree with an arc, whatever the best tree is; None if no tree has it.
+        """The best among the labelled trees with an arc; None if no tree has it.
 
         The structure must have exact decoding.
         """
@@ -370,7 +370,7 @@ class TreeScores:
         return sorted(factors)
 
     def _sums(self, beta: float, possible: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
-        """The log-partition, the marginals of the arcs, float64 [A], and those of labels given the arc, as in
+        """The log-partition, the marginals of the arcs, float64 [A], and of labels given the arc, as in
         `label_scores`."""
         if self.structure not in (PROJECTIVE, SPANNING):
             raise ValueError("only trees of order 1 have exact marginals")

@@ -2,8 +2,8 @@
 
 By the matrix-tree theorem (Koo et al. 2007) the sum over all trees is the determinant of a Laplacian, and a marginal is
 a difference of two entries of its inverse. That difference cancels where the probable arcs form cycles, so sums and
-marginals are computed here without a subtraction, as those of a random walk from modifiers to heads that ends at the
-root, with the arcs' potentials as rates. Eliminating tokens from the walk one by one is Gaussian elimination of the
+marginals are computed here without a subtraction, from a random walk from modifiers to heads that ends at the root,
+with the arcs' potentials as rates. Eliminating tokens from the walk one by one is Gaussian elimination of the
 Laplacian, except that a pivot is the sum of the rates that leave a token (Grassmann, Taksar & Heyman 1985). When all
 tokens but m have been eliminated, the head of m is h with probability proportional to the rate from m to h times the
 probability that the walk from h ends before it reaches m. Each token has to be the last one once: half of the tokens
@@ -30,12 +30,12 @@ def _arborescence(scores, avoid_root, heads):
     """Write the best tree to heads; with avoid_root, the best of the trees with the fewest roots.
 
     Components are nodes or contracted cycles. arriving[c, u] is the score of the best arc from component u into c,
-    minus that of the cycle's arc it would replace. A path of best arcs is extended backwards until it meets the root or
-    itself. Each component is searched once, and all cycles together have fewer than 2n members: O(n²).
+    minus the score of the cycle's arc it would replace. A path of best arcs is extended backwards until it meets the
+    root or itself. Each component is searched once, and all cycles together have fewer than 2n members: O(n²).
 
     avoid_root orders trees by their number of root arcs first, and by score second. The number need not be stored: an
-    arc from the root counts one more than any other arc into the same component, whatever has been contracted, because
-    no cycle contains an arc from the root. So an arc from the root is chosen only where there is no other.
+    arc from the root counts one more than any other arc into the same component, after any contraction, because no
+    cycle contains an arc from the root. So an arc from the root is chosen only where there is no other.
     """
     n = len(scores) - 1
     size = 2 * n + 1
@@ -158,7 +158,7 @@ def maximum_spanning_tree(scores, multi_root, heads):
 
 
 LOWEST_LOG_SUM = -600.0
-"""Logarithm of a sum of products of potentials, each at most 1, beside which products that underflow do not count."""
+"""Logarithm of a sum of products of potentials, each at most 1; underflowing products are negligible to it."""
 N_ORDERS = 2
 """Number of columns of a walk before those of tokens: its end at the root, in order 0 and in order 1."""
 
@@ -212,8 +212,8 @@ def _eliminate_in_logs(walk, token, column):
 def _head_marginals(potentials, walk, token, marginals):
     """Write the marginals of the heads of a token when all other tokens have been eliminated.
 
-    The arguments are those of `_isolate_each`. Returns log of the rate at which the walk leaves the token for the root,
-    −inf if never, and that rate's order.
+    Arguments as in `_isolate_each`. Returns log of the rate at which the walk leaves the token for the root, −inf if
+    never, and that rate's order.
     """
     for order in range(N_ORDERS):
         rate = 0.0

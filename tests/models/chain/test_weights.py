@@ -9,6 +9,7 @@ from spacy_ssvm.features.sets import templates
 from spacy_ssvm.models.architectures import chain
 from spacy_ssvm.models.chain.rows import dense, sparse_rows
 from spacy_ssvm.models.chain.weights import (
+    FORMAT,
     FREQUENT,
     MAX_NAME,
     TYPES,
@@ -148,7 +149,8 @@ def crafted(changes, width=3, bits=4):
     """A model whose digest is right, and in which arrays are replaced."""
     model = stored(weights(hash_bits=4))
     arrays = {key: model.get_param(key) for key in TYPES}
-    store_arrays(model, arrays | {key: change(arrays[key]) for key, change in changes.items()}, [width, bits], LABELS)
+    arrays |= {key: change(arrays[key]) for key, change in changes.items()}
+    store_arrays(model, arrays, [width, bits], LABELS, version=FORMAT)
     return model
 
 

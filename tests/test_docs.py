@@ -118,7 +118,7 @@ SLOW = {
     "train/tuning",
     "train/tuning-workers",
 }
-"""Pages whose blocks take more than four seconds, but for those that all begin with; others have every kind of block."""
+"""Pages whose blocks take more than four seconds, but for the first ones; others have every kind of block."""
 
 
 def id_of(page: Path) -> str:

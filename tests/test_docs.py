@@ -59,6 +59,7 @@ from .markdown import Block, anchors, blocks, code_spans, headings, links, prose
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+MAX_WORDS = 1500
 ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
 SOLVERS = sorted(name for name in ssvm_solvers.get_all() if name.startswith("spacy-ssvm."))
 NOT_RUN = {
@@ -66,7 +67,7 @@ NOT_RUN = {
     "make test": "this is a part of it",
     'pip install "spacy-ssvm[lookups]"': "the environment stays as it is",
     'pip install "spacy-ssvm[resources]"': "the environment stays as it is",
-    "python -m spacy ssvm resources en lists": "needs the packages; commands.md has a list without any",
+    "python -m spacy ssvm resources en lists": "needs the packages; commands/start.md has a list without any",
     "python -m spacy ssvm init-config config.cfg --data train.spacy --dev dev.spacy --resources lists": "as above",
     "python3 -m venv .venv": "CI installs into a fresh environment",
     ".venv/bin/pip install .": "CI installs into a fresh environment",
@@ -95,6 +96,7 @@ NOT_RUN = {
     "python -m spacy ssvm warmup": "tests/cli/test_app.py does, as a slow test",
 }
 """Commands that are shown and not run here, and why."""
+TRAINING = ("python -m spacy train ", "python -m spacy ssvm fit ")
 FILES = {
     "cities.csv": ["name,country", "Los Angeles,US", "Oslo,NO"],
     "clusters.tsv": ["0010\tOslo", "0011\tParis", "1101\tsays"],
@@ -104,24 +106,32 @@ FILES = {
 """Files that blocks of ini read, and that no command of a page makes."""
 
 SLOW = {
-    "commands",
-    "confidence",
-    "constraints",
-    "continued-training",
-    "distilling",
-    "explanations",
-    "in-place-of-spacy",
-    "mixing",
-    "reports",
-    "templates",
-    "treebanks",
-    "tuning",
-    "word-classes",
+    "ask/calibration",
+    "ask/confidence",
+    "ask/constraints",
+    "ask/explanations",
+    "ask/reports",
+    "reference/commands/score",
+    "reference/commands/train",
+    "start/coming-from-spacy",
+    "train/arc-templates",
+    "train/distilling",
+    "train/templates",
+    "train/treebanks",
+    "train/tuning",
+    "train/tuning-workers",
 }
-"""Pages whose blocks take more than four seconds; others have every kind of block."""
-page_of_docs = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+"""Pages whose blocks take more than four seconds, but for the first ones; others have every kind of block."""
+
+
+def id_of(page: Path) -> str:
+    """The path of a page within docs/, without its ending."""
+    return page.relative_to(DOCS if page.is_relative_to(DOCS) else ROOT).with_suffix("").as_posix()
+
+
+page_of_docs = pytest.mark.parametrize("page", PAGES, ids=id_of)
 page_that_runs = pytest.mark.parametrize(
-    "page", [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.stem in SLOW)) for page in PAGES]
+    "page", [pytest.param(page, id=id_of(page), marks=[pytest.mark.slow] * (id_of(page) in SLOW)) for page in PAGES]
 )
 
 
@@ -174,12 +184,30 @@ def commands(code: str) -> Iterator[str]:
             lines += " "
 
 
+def files_here() -> tuple[tuple[str, bytes], ...]:
+    """The files that the blocks of a page have made, and what is in them."""
+    paths = (Path(folder, name) for folder, _, names in os.walk(".") for name in names)
+    return tuple((path.as_posix(), path.read_bytes()) for path in sorted(paths) if not path.is_symlink())
+
+
+@cache
+def trained(command: str, given: tuple[tuple[str, bytes], ...]) -> tuple[str, tuple[tuple[str, bytes], ...]]:
+    """What a command prints and all files then: pages that train alike, with the same files given, do so once."""
+    return run_spacy(shlex.split(command)[3:]), files_here()
+
+
 def run_commands(code: str) -> str:
     output = []
     for command in commands(code):
         if command in NOT_RUN:
             continue
-        if command.startswith("python -m spacy "):
+        if command.startswith(TRAINING):
+            printed, made = trained(command, files_here())
+            for name, content in made:
+                Path(name).parent.mkdir(parents=True, exist_ok=True)
+                Path(name).write_bytes(content)
+            output.append(printed)
+        elif command.startswith("python -m spacy "):
             output.append(run_spacy(shlex.split(command)[3:]))
         else:
             result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
@@ -202,7 +230,7 @@ def test_the_blocks_of_a_page_run(page, folder):
     names: dict = {"__name__": "docs"}
     output = None
     for block in blocks(page):
-        place = f"{page.name}, line {block.line}"
+        place = f"{id_of(page)}, line {block.line}"
         if block.language == "python":
             output = run_python(block.code, names, page, block.line)
         elif block.language == "bash":
@@ -234,7 +262,7 @@ def test_overrides_in_the_text_are_settings(page, folder):
         config_blocks.init_config(Path("written.cfg"), ["--pipeline", ",".join(names)])
         given = load_config("written.cfg", overrides=config_blocks.overrides(f"`{span}`"))
         filled = load_model_from_config(given, auto_fill=True).config
-        assert not config_blocks.dropped(given, filled), f"{page.name}: {span}"
+        assert not config_blocks.dropped(given, filled), f"{id_of(page)}: {span}"
 
 
 @pytest.mark.parametrize(
@@ -266,14 +294,34 @@ def test_links_lead_somewhere(page):
             continue
         path, _, anchor = link.partition("#")
         target = page.parent / path if path else page
-        assert target.exists(), f"{page.name} links to {link}"
+        assert target.exists(), f"{id_of(page)} links to {link}"
         if anchor:
-            assert anchor in anchors(target), f"{page.name} links to {link}; there are {sorted(anchors(target))}"
+            assert anchor in anchors(target), f"{id_of(page)} links to {link}; there are {sorted(anchors(target))}"
 
 
-def test_the_readme_links_to_every_page():
-    linked = {(ROOT / link.partition("#")[0]).resolve() for link in links(ROOT / "README.md")}
-    assert {page.name for page in DOCS.rglob("*.md") if page.resolve() not in linked} == set()
+def test_the_navigation_has_every_page():
+    named = re.findall(r"\S+\.md", (ROOT / "mkdocs.yml").read_text("utf8"))
+    assert sorted(named) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_every_page_is_two_clicks_from_the_readme():
+    pages = [ROOT / "README.md"]
+    for _ in range(2):
+        targets = ((page, link.partition("#")[0]) for page in pages for link in links(page) if "://" not in link)
+        pages += {(page.parent / path).resolve() for page, path in targets if path.endswith(".md")}
+    assert {id_of(page) for page in PAGES if page not in pages} == set()
+
+
+@page_of_docs
+def test_a_page_is_short(page):
+    n_words = len(page.read_text("utf8").split())
+    assert n_words <= MAX_WORDS, f"{n_words} words: divide the page by what its readers want"
+
+
+def test_pages_named_in_the_package_are_there():
+    sources = [path for folder in ("spacy_ssvm", "tools") for path in (ROOT / folder).rglob("*.py")]
+    named = {name for path in sources for name in re.findall(r"docs/[\w/-]+\.md", path.read_text("utf8"))}
+    assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
 
 
 def test_what_is_not_run_is_still_there():
@@ -337,10 +385,10 @@ def parameters(name: str) -> dict[str, tuple[str, str]]:
     return found
 
 
+TABLES = [(page, table) for page in PAGES for table in tables(page)]
 PARAMETER_TABLES = [
     (page, name, table)
-    for page in PAGES
-    for table in tables(page)
+    for page, table in TABLES
     if table.header[:3] == ["parameter", "type", "default"]
     for name in code_spans(table.heading)
 ]
@@ -354,15 +402,15 @@ def test_a_table_of_parameters_is_that_of_the_code(page, name, table):
     found = {row[0].strip("`"): (row[1], row[2].strip("`")) for row in table.rows}
     expected = parameters(name)
     missing, surplus = sorted(set(expected) - set(found)), sorted(set(found) - set(expected))
-    assert not missing and not surplus, f"{page.name}, {name}: rows missing {missing}, rows of no parameter {surplus}"
+    assert not missing and not surplus, f"{id_of(page)}, {name}: rows missing {missing}, rows of no parameter {surplus}"
     wrong = {key: (found[key], "is in truth", expected[key]) for key in expected if found[key] != expected[key]}
-    assert not wrong, f"{page.name}, {name}: {wrong}"
+    assert not wrong, f"{id_of(page)}, {name}: {wrong}"
     assert all(row[3] for row in table.rows)
 
 
 def test_everything_that_a_config_can_name_is_documented():
     in_tables = {name for _, name, _ in PARAMETER_TABLES}
-    named = {span for page in DOCS.rglob("*.md") for line in prose(page) for span in code_spans(line)}
+    named = {span for page in PAGES for line in prose(page) for span in code_spans(line)}
     for point in ENTRY_POINTS:
         if point.group in ("spacy_cli", "spacy_ssvm_models") or point.name in SOLVERS:
             continue
@@ -371,8 +419,8 @@ def test_everything_that_a_config_can_name_is_documented():
 
 
 def test_the_components_scores_and_annotation():
-    (table,) = (table for table in tables(DOCS / "components.md") if table.header == ["factory", "assigns", "scores"])
-    found = {row[0].strip("`"): (code_spans(row[1]), code_spans(row[2])) for row in table.rows}
+    rows = [row for _, table in TABLES if table.header == ["factory", "assigns", "scores"] for row in table.rows]
+    found = {row[0].strip("`"): (code_spans(row[1]), code_spans(row[2])) for row in rows}
     for name in (point.name for point in ENTRY_POINTS if point.group == "spacy_factories"):
         meta = Language.get_factory_meta(name)
         scores = [key if weight is None else f"{key} = {weight}" for key, weight in meta.default_score_weights.items()]
@@ -384,14 +432,11 @@ def test_the_components_scores_and_annotation():
 
 
 SOLVER_ROWS = {
-    row[0].strip("`"): row[1]
-    for table in tables(DOCS / "solvers.md")
-    if table.header[0] == "`@ssvm_solvers`"
-    for row in table.rows
+    row[0].strip("`"): row[1] for _, table in TABLES if table.header[0] == "`@ssvm_solvers`" for row in table.rows
 }
 PARAMETERS = {
     name: (row[1], row[2])
-    for table in tables(DOCS / "solvers.md")
+    for _, table in TABLES
     if table.header == ["parameter", "type", "range", "meaning"]
     for row in table.rows
     for name in code_spans(row[0])
@@ -406,7 +451,7 @@ IN_AND_OUT = {
 """Range → values that a parameter takes, and values that it refuses."""
 
 
-def test_every_solver_is_on_its_page():
+def test_every_solver_is_on_a_page():
     assert sorted(SOLVER_ROWS) == SOLVERS
 
 
@@ -439,10 +484,9 @@ def test_a_solver_takes_what_is_in_range_and_nothing_else(solver):
 # Templates
 
 
-def test_every_attribute_is_on_the_page_of_templates():
-    (table,) = (table for table in tables(DOCS / "templates.md") if table.header[0] == "attribute")
+def test_every_attribute_is_in_a_table():
     found = []
-    for row in table.rows:
+    for row in (row for _, table in TABLES if table.header[0] == "attribute" for row in table.rows):
         for span in code_spans(row[0]):
             first, _, last = span.partition("…")
             if last:
@@ -467,12 +511,12 @@ def test_templates_in_the_text_can_be_read(page):
 
 def test_the_options_of_the_commands():
     group = typer.main.get_command(ssvm)
-    page = DOCS / "commands.md"
-    assert {f"`spacy ssvm {name}`" for name in group.commands} <= set(headings(page))
-    assert set(group.commands) <= set((DOCS / "install.md").read_text("utf8").splitlines())
+    headed = [heading for page in PAGES for heading in headings(page) if heading.startswith("`spacy ssvm ")]
+    assert sorted(headed) == sorted(f"`spacy ssvm {name}`" for name in group.commands)
+    assert set(group.commands) <= set((DOCS / "start" / "install.md").read_text("utf8").splitlines())
     described = {
         table.heading: {row[0]: row[1].strip("`") for row in table.rows}
-        for table in tables(page)
+        for _, table in TABLES
         if table.header == ["argument", "default", "meaning"]
     }
     for name, command in group.commands.items():
@@ -492,13 +536,9 @@ def test_the_options_of_the_commands():
 
 
 def test_the_arrays_of_a_model_file():
-    page = DOCS / "model-file.md"
-    assert f"format {chain_weights.FORMAT}" in page.read_text("utf8")
-    arrays = {
-        table.heading: {row[0].strip("`"): row[1] for row in table.rows}
-        for table in tables(page)
-        if table.header == ["array", "type", "holds"]
-    }
+    described = [(page, table) for page, table in TABLES if table.header == ["array", "type", "holds"]]
+    assert all(f"format {chain_weights.FORMAT}" in page.read_text("utf8") for page, _ in described)
+    arrays = {table.heading: {row[0].strip("`"): row[1] for row in table.rows} for _, table in described}
     common = {SHAPE: "int64", DIGEST: "uint64"}
     names = {"Chains": chain_weights.TYPES, "Trees": tree_weights.TYPES}
     assert arrays == {
@@ -535,8 +575,8 @@ WARNS = ("warnings.warn", "warn", "self.warn", "self._learning.warn", "LOGGER.wa
 
 
 def messages(header: str) -> list[str]:
-    """What is quoted in the first column of the tables of troubleshooting with this header."""
-    chosen = [table for table in tables(DOCS / "troubleshooting.md") if table.header[0] == header]
+    """What is quoted in the first column of the tables with this header."""
+    chosen = [table for _, table in TABLES if table.header[0] == header]
     return [span for table in chosen for row in table.rows for span in code_spans(row[0])]
 
 
@@ -560,4 +600,4 @@ def test_every_warning_is_explained():
                 if re.fullmatch(r"[…\[\] ()a-z]*", text):
                     continue  # what it passes on is checked where it is written
                 place = f"{path.relative_to(ROOT)}, line {node.lineno}"
-                assert any(message in text for message in quoted), f"docs/troubleshooting.md: {place}: {text}"
+                assert any(message in text for message in quoted), f"{place}: no row in docs/reference/messages: {text}"

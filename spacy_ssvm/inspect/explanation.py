@@ -30,7 +30,10 @@ class Reason:
 
     Attributes:
         token: the token where it fires; of an arc, the dependent.
+        feature: its template and the values that it reads.
+        label: the label there in the best analysis.
         weight: its contribution to the best analysis, which has `label` there.
+        other: the label there in the runner-up.
         against: its contribution to the runner-up, which has `other` there.
     """
 
@@ -63,6 +66,9 @@ class Finding:
     """A tag, an entity, a sentence start or an arc: tokens start … end − 1 and their label.
 
     Attributes:
+        start: the first of the tokens.
+        end: the token after the last one.
+        label: the tag, the label of the entity or of the arc.
         margin: wᵀΦ of the best analysis with the finding less wᵀΦ of the runner-up, which is the best analysis without
             it; ∞ if there is no such analysis. It is negative if the finding is not predicted, −∞ if it is impossible.
         runner_up: the parts of the runner-up at these tokens.
@@ -98,7 +104,11 @@ class Finding:
         return Finding, (self.start, self.end, self.label, self.margin, self.head, self.is_predicted, fixed)
 
     def title(self, words: Sequence[str]) -> str:
-        """The text of the tokens and the label; words: the words of the Doc."""
+        """The text of the tokens and the label.
+
+        Args:
+            words: the words of the Doc.
+        """
         part = NamedPart(self.start, self.end, self.label, self.head)
         return f"{' '.join(words[self.start : self.end])} → {part.phrase(words)}"
 
@@ -117,7 +127,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The findings of a component in a Doc of these words."""
+    """The findings of a component in a Doc.
+
+    Attributes:
+        words: the words of the Doc.
+        findings: one for each part of the best analysis, or the one that was asked for.
+    """
 
     words: Sequence[str]
     findings: tuple[Finding, ...]

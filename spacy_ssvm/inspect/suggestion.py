@@ -9,7 +9,12 @@ from ..models.named_parts import NamedPart
 
 
 class Suggestion(NamedTuple):
-    """A text to annotate; number: its place among the texts that were ranked, from 0. Later scores are not larger."""
+    """A text to annotate.
+
+    Attributes:
+        number: its place among the texts that were ranked, from 0.
+        score: how much it adds to those before it. Later scores are not larger.
+    """
 
     number: int
     score: float

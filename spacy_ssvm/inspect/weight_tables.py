@@ -15,7 +15,13 @@ NO_NAME = "?"
 
 
 class TopFeature(NamedTuple):
-    """A feature and its weight for a label."""
+    """A feature and its weight for a label.
+
+    Attributes:
+        label: the label of the chain, such as `B-GPE`.
+        feature: its template and the values that it reads; several in one where they share a weight.
+        weight: its weight.
+    """
 
     label: str
     feature: str
@@ -23,8 +29,13 @@ class TopFeature(NamedTuple):
 
 
 class Transitions(NamedTuple):
-    """weights: float64 [L, L], the weight of each label (row) followed by each label (column); −∞ where constraints
-    forbid the pair."""
+    """The weights of pairs of neighbouring labels.
+
+    Attributes:
+        labels: the L labels of the chain.
+        weights: float64 [L, L], the weight of each label (row) followed by each label (column); −∞ where constraints
+            forbid the pair.
+    """
 
     labels: tuple[str, ...]
     weights: np.ndarray

@@ -213,7 +213,8 @@ class SsvmPipe(TrainablePipe):
         """Add a label, with weights of zero; all other weights stay. After training, it is not predicted before an
         example that has it, unless annotation or patterns leave nothing else.
 
-        Returns 1, or 0 if the component has the label.
+        Returns:
+            1, or 0 if the component has the label.
 
         Raises:
             ValueError: the label is no string, empty, or none that the component can set.
@@ -295,7 +296,8 @@ class SsvmPipe(TrainablePipe):
 
         An update of a loaded component corrects its predictions for the examples, and warns if that is impossible.
 
-        Returns `losses`, with the solver's loss added under the component's name.
+        Returns:
+            `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -328,9 +330,12 @@ class SsvmPipe(TrainablePipe):
 
         Args:
             examples: only their predicted Docs are read; annotation by others stays.
-            sgd, config: ignored; our solvers do not use them. Before `nlp.resume_training`, nothing is learnt.
+            sgd: ignored, as our solvers do not use it.
+            losses: the losses so far; the solver's is added under the component's name.
+            config: ignored. Before `nlp.resume_training`, nothing is learnt.
 
-        Returns `losses`, with the solver's loss added under the component's name.
+        Returns:
+            `losses`, with the solver's loss added under the component's name.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)

@@ -19,12 +19,14 @@ NO_EXAMPLES = np.zeros(0, np.int64)
 class Progress(NamedTuple):
     """Figures of a finished epoch, or of the current one so far.
 
-    loss: Σ of the loss of each visit before its update: ξ_i, L_{β,γ} in that family, or Δ(y_i, ŷ) for the perceptron.
-    primal: running estimate of the primal objective, whose losses are summed while w moves; exact in solvers that move
-        w between epochs only; None for solvers without such an objective.
-    dual: the dual objective; None for solvers without a dual.
-    planes: number of planes in all working sets; None for solvers without working sets.
-    outside: where the primal objective cannot be computed, the largest violation g found outside the working sets.
+    Attributes:
+        loss: Σ of the loss of each visit before its update: ξ_i, L_{β,γ} in that family, or Δ(y_i, ŷ) for the
+            perceptron.
+        primal: running estimate of the primal objective, whose losses are summed while w moves; exact in solvers that
+            move w between epochs only; None for solvers without such an objective.
+        dual: the dual objective; None for solvers without a dual.
+        planes: number of planes in all working sets; None for solvers without working sets.
+        outside: where the primal objective cannot be computed, the largest violation g found outside the working sets.
     """
 
     loss: float
@@ -123,7 +125,8 @@ class Learner(ABC):
     def retune(self, parameters: Any) -> bool:
         """Continue with other parameters of the same class, towards the optimum that these have from the start.
 
-        Returns False, and changes nothing, where the earlier epochs would lead elsewhere: a new learner is needed then.
+        Returns:
+            False, and changes nothing, where the earlier epochs would lead elsewhere: a new learner is needed then.
         """
         return False
 
@@ -199,8 +202,8 @@ def fit(
     Args:
         n_threads: as in `start`.
 
-    Returns the learner, whose `prediction_weights` are the result, and its final certificate, None for solvers without
-    one.
+    Returns:
+        The learner, whose `prediction_weights` are the result, and its final certificate, None for solvers without one.
     """
     learner = start(parameters, problem, n_threads=n_threads)
     rng = parameters.generator()

@@ -41,13 +41,14 @@ class Cliques(NamedTuple):
     A distribution P(y) ∝ exp(Σ of the scores of y's cliques) is given by an example's m scores. Its expectations are
     given by its m surpluses: how often a clique is expected to occur, less how often gold has it.
 
-    sizes: int64 [n], the number m of each example's cliques.
-    score: (data, example, weights float64 [d], scores float64 [m], costs float64 [m], wrong float64 [m]) → None. It
-        writes wᵀΦ; the part of Δ(y_i, y), which is 0 for gold's cliques; and 1 for cliques that gold does not have,
-        even if they cost nothing, enough of them for gold to be the only structure without any, 0 for the others.
-        Cliques that are ruled out score less than RULED_OUT.
-    infer: (data, example, scores, surplus float64 [m]) → −log P(y_i). It writes the surpluses.
-    move: (data, example, weights, steps float64 [m]) → rise of ½‖w‖². It adds Σ step · Φ to w.
+    Attributes:
+        sizes: int64 [n], the number m of each example's cliques.
+        score: (data, example, weights float64 [d], scores float64 [m], costs float64 [m], wrong float64 [m]) → None. It
+            writes wᵀΦ; the part of Δ(y_i, y), which is 0 for gold's cliques; and 1 for cliques that gold does not have,
+            even if they cost nothing, enough of them for gold to be the only structure without any, 0 for the others.
+            Cliques that are ruled out score less than RULED_OUT.
+        infer: (data, example, scores, surplus float64 [m]) → −log P(y_i). It writes the surpluses.
+        move: (data, example, weights, steps float64 [m]) → rise of ½‖w‖². It adds Σ step · Φ to w.
     """
 
     sizes: np.ndarray
@@ -72,12 +73,14 @@ class Rates(NamedTuple):
 class Corrections(NamedTuple):
     """The facts of a problem that corrections of a loaded component need.
 
-    rates: learning rates of the weights; None where all are 1.
-    initial: (first) → float [d − first], the weights from number `first` on before any correction; None if these are 0.
-    have_new_labels: bool [n], the examples with a new label in gold; None if there are none.
-    margin: the fraction of their loss by which other structures must score lower for an example to be right; above 0 if
-        the weights are rounded for prediction.
-    goal: the fraction of their loss by which other structures score lower after a step.
+    Attributes:
+        rates: learning rates of the weights; None where all are 1.
+        initial: (first) → float [d − first], the weights from number `first` on before any correction; None if these
+            are 0.
+        have_new_labels: bool [n], the examples with a new label in gold; None if there are none.
+        margin: the fraction of their loss by which other structures must score lower for an example to be right; above
+            0 if the weights are rounded for prediction.
+        goal: the fraction of their loss by which other structures score lower after a step.
     """
 
     rates: Rates | None = None
@@ -141,24 +144,27 @@ class Problem:
     Oracles are kernels that write (index, value) pairs; indices are below d and may repeat. They write to nothing else,
     so several threads may call them at once, unless they number weights by use.
 
-    data: NamedTuple that the oracles read, whose fields all have annotations that `kernels` knows, such as arrays; or
-        `Passes`, if the examples lie elsewhere: then only solvers that ask for such sums can learn from them.
-    max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss). It
-        writes ΔΦ_i(ŷ) = Φ(x_i, y_i) − Φ(x_i, ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), and returns Δ.
-    n_examples: n. dimension: d, below 2³¹. plane_entries: int64 [n], upper bounds of the numbers of pairs that the
-        max-oracle writes.
-    cliques: None where marginals are not exact.
-    kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values) →
-        count, or None where the k best are not exact. It writes the planes of the k structures of largest
-        wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at
-        starts[j] … starts[j + 1] − 1; count is the number of planes.
-    exact: whether the max-oracle always finds the maximum; if not, no objective and no gap is reliable.
-    corrections: for corrections of a loaded component.
-    unit: the unit of the loss, the smallest positive cost of a single mistake. Solvers neglect only small fractions of
-        it, in g or in the loss, so that a problem with scaled costs is solved as precisely.
-    n_named: where oracles number weights by use, how many of the first weights they may have named in their pairs so
-        far: all others have never changed. Such oracles write to `data`, and must be called in one thread. None where
-        weights have fixed numbers.
+    Attributes:
+        data: NamedTuple that the oracles read, whose fields all have annotations that `kernels` knows, such as arrays;
+            or `Passes`, if the examples lie elsewhere: then only solvers that ask for such sums can learn from them.
+        max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss).
+            It writes ΔΦ_i(ŷ) = Φ(x_i, y_i) − Φ(x_i, ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), and
+            returns Δ.
+        n_examples: n.
+        dimension: d, below 2³¹.
+        plane_entries: int64 [n], upper bounds of the numbers of pairs that the max-oracle writes.
+        cliques: None where marginals are not exact.
+        kbest_oracle: (data, example, weights, loss_scale, k, starts int64 [k + 1], losses float64 [k], indices, values)
+            → count, or None where the k best are not exact. It writes the planes of the k structures of largest
+            wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), best first; gold may be among them. Plane j is at starts[j] … starts[j
+            + 1] − 1; count is the number of planes.
+        exact: whether the max-oracle always finds the maximum; if not, no objective and no gap is reliable.
+        corrections: for corrections of a loaded component.
+        unit: the unit of the loss, the smallest positive cost of a single mistake. Solvers neglect only small fractions
+            of it, in g or in the loss, so that a problem with scaled costs is solved as precisely.
+        n_named: where oracles number weights by use, how many of the first weights they may have named in their pairs
+            so far: all others have never changed. Such oracles write to `data`, and must be called in one thread. None
+            where weights have fixed numbers.
 
     Raises:
         ValueError: d is 2³¹ or more.

@@ -82,6 +82,8 @@ class Bin(NamedTuple):
     """The items whose probability is at least `low` and less than the next bin's `low`; the last bin includes 1.
 
     Attributes:
+        low: the smallest probability in the bin.
+        n_items: the number of items.
         mean: the mean of their probabilities.
         right: the share of items that are right. Both are nan in an empty bin.
     """

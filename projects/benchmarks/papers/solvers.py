@@ -1,4 +1,4 @@
-"""Every solver on the same tags and chunks: the table of docs/solvers.md."""
+"""Every solver on the same tags and chunks."""
 
 from itertools import pairwise
 from statistics import median

@@ -1,7 +1,7 @@
 """A page that grows: Markdown, with plots beside it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,6 +103,11 @@ class Page:
             axes.invert_yaxis()
             axes.legend(fontsize=7, ncols=len(parts), loc="lower center", bbox_to_anchor=(0.5, 1.0))
             self._add(figure, name, caption)
+
+    def figure(self, name: str, caption: str, draw: Callable[[], Figure]) -> None:
+        """What a function draws, as an SVG."""
+        with matplotlib.rc_context(_style(name)):
+            self._add(draw(), name, caption)
 
     def _add(self, figure: Figure, name: str, caption: str) -> None:
         folder = self.folder / "plots"

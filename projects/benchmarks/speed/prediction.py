@@ -106,6 +106,20 @@ def _lengths(settings: Settings) -> list[dict[str, Any]]:
     return rows
 
 
+def lengths_panel(figures: dict[str, Any]) -> Panel:
+    """The time of a token by the length of a Doc."""
+    lengths = figures["lengths"]
+    curves = [
+        Curve(
+            who,
+            [row["length"] for row in lengths],
+            [1e6 * median(row["seconds"][who]) / row["tokens"] for row in lengths],
+        )
+        for who in ("ours", "spaCy")
+    ]
+    return Panel("Tagger on Brown", "tokens of a Doc", "µs of CPU a token", curves, log="xy")
+
+
 def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     page.heading("Prediction", 3)
     page.text(
@@ -122,17 +136,9 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
         for name, record in figures.items()
         if name in (*CHAINS, "parser", "pipeline")
     }
-    lengths = figures["lengths"]
-    curves = [
-        Curve(
-            who,
-            [row["length"] for row in lengths],
-            [1e6 * median(row["seconds"][who]) / row["tokens"] for row in lengths],
-        )
-        for who in ("ours", "spaCy")
-    ]
-    panel = Panel("Tagger on Brown", "tokens of a Doc", "µs of CPU a token", curves, log="xy")
+    panel = lengths_panel(figures)
     page.plot("speed-lengths", "What a token costs in shorter and longer Docs.", [panel])
+    ours = panel.curves[0]
 
     def bar(task: str, name: str, rival: str, at_least: float | None, mine: str = "ours") -> Bar:
         seconds, speed = figures[task]["seconds"], speeds[task]
@@ -157,11 +163,11 @@ def report(figures: dict[str, Any], page: Page) -> list[Bar]:
     ]
     title = "Prediction, from raw text to trees and entities, spaCy's four components"
     bars.append(bar("pipeline", title, "spaCy", WANTED["pipeline"]))
-    if len(lengths) > 1:
-        first, last = curves[0].y[1], curves[0].y[-1]
+    if len(ours.x) > 1:
+        first, last = ours.y[1], ours.y[-1]
         bars.append(
             Bar(
-                f"Prediction, a token in Docs of {lengths[-1]['length']:,} tokens beside {lengths[1]['length']:,}",
+                f"Prediction, a token in Docs of {ours.x[-1]:,} tokens beside {ours.x[1]:,}",
                 last / first,
                 ours=f"{last:.2f} µs",
                 peer=f"ours: {first:.2f} µs",

@@ -26,6 +26,6 @@ def rule_of(parameters: Parameters) -> Rule:
     if parameters.rule is None:
         raise ValueError(
             f"its solver, {type(parameters).__name__}, cannot be used with several workers and these parameters: see "
-            "docs/distributed-training.md for those that can"
+            "docs/understand/workers.md for those that can"
         )
     return RULES[parameters.rule]

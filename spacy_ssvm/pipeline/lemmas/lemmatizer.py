@@ -265,7 +265,8 @@ class SsvmLemmatizer(ChainComponent):
         one if several scripts make the lemma.
 
         Args:
-            docs, min_score: as for `SsvmTagger.scored_tags`.
+            docs: a Doc, or an iterable of Docs.
+            min_score: as for `SsvmTagger.scored_tags`.
 
         Raises:
             TypeError: `docs` are no Docs.

@@ -1,0 +1,3 @@
+"""Plots of the documentation: long tables of the other parts at a glance."""
+
+import shared  # noqa: F401

@@ -1,0 +1,5 @@
+"""python -m plots COMMAND …"""
+
+from shared.commands import call
+
+call("plots")

@@ -30,7 +30,7 @@ class FirstTokenCodec(ChainCodec):
 
     def gold(self, example):
         names = {True: FIRST, False: INSIDE, None: None}
-        return ChainGold([names[is_start] for is_start in example.get_aligned("SENT_START")])
+        return ChainGold([names[is_start] for is_start in example.get_aligned_sent_starts()])
 
     def write(self, docs, predictions, given):
         for doc, labels in zip(docs, predictions):

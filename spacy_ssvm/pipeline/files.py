@@ -134,7 +134,7 @@ class Files:
         """The state that is read from a source. If it is invalid, the model does not change."""
         before, has_model = self._trained, "model" not in self._exclude
         model, loaded, cfg = before.model, before.anew(), dict[str, Any]()
-        asked = {key: value for key, value in model.attrs.items() if key not in RESOURCES}
+        asked = {key: value for key, value in model.attrs.items() if key not in (*RESOURCES, store.NAMES)}
 
         def read_cfg(contents: Any) -> None:
             nonlocal loaded

@@ -39,7 +39,7 @@ def test_the_commands_of_spacy_wait_for_none_of_ours():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     first, _, help_of_the_group = result.stdout.partition("\n")
-    assert first == "True ['spacy_ssvm.cli', 'spacy_ssvm.cli.app']"
+    assert first == "True ['spacy_ssvm.cli', 'spacy_ssvm.cli.app', 'spacy_ssvm.registry']"
     assert all(command in help_of_the_group for command in typer.main.get_command(ssvm).commands)
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example, biluo_to_iob
 
-from spacy_ssvm.inspect.parts import ComparedPart, mistakes
 from spacy_ssvm.pipeline.ner import NerCodec
 from spacy_ssvm.structures.chain.biluo import FIXED
 
@@ -293,25 +292,3 @@ def test_arguments_are_named_and_taken_as_in_spacy():
     again = blank("ssvm_ner").get_pipe("ssvm_ner").from_bytes(ner.to_bytes(["vocab"]), ["vocab"])
     docs = [piped, alone, again(doc(nlp, text))]
     assert [[entity.text for entity in found.ents] for found in docs] == [expected] * 3 and expected
-
-
-@pytest.mark.parametrize(
-    "found, expected",
-    [
-        ("O O U-ORG O", [ComparedPart(0, 2, "PER", None), ComparedPart(2, 3, None, "ORG")]),
-        ("O B-ORG L-ORG O", [ComparedPart(0, 2, "PER", "ORG", None, (1, 3))]),
-        ("B-PER L-PER O U-ORG", [ComparedPart(3, 4, None, "ORG")]),
-    ],
-)
-def test_mistakes_are_paired_where_they_overlap(found, expected):
-    nlp = blank("ssvm_ner")
-    predicted, gold = (doc(nlp, "a b c d", ents=biluo_to_iob(tags.split())) for tags in (found, "B-PER L-PER O O"))
-    assert mistakes(nlp.get_pipe("ssvm_ner").codec.parts, Example(predicted, gold)) == expected
-
-
-def test_what_is_not_annotated_is_no_mistake():
-    nlp = blank("ssvm_ner")
-    predicted, gold = doc(nlp, "a b c", ents=["B-ORG", "B-ORG", "O"]), doc(nlp, "a b c")
-    gold.set_ents([], missing=[gold[0:1]], default="outside")
-    found = mistakes(nlp.get_pipe("ssvm_ner").codec.parts, Example(predicted, gold))
-    assert found == [ComparedPart(1, 2, None, "ORG")]

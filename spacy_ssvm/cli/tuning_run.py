@@ -161,14 +161,20 @@ def begun(plan: TuningPlan, anew: bool) -> TuningRun:
 
 def _unread(nlp: Language, name: str) -> list[str]:
     """The components of this package whose annotation the named one does not read, so that they need not learn: those
-    after it, and, if its features read words only, those before it but for boundaries of sentences."""
+    after it, and, if its features read words only, those before it that set no boundaries of sentences."""
     place = nlp.pipe_names.index(name)
     pipe: Any = nlp.get_pipe(name)
     reads = pipe.trained.structured.reader.annotation
-    unread = nlp.pipe_names[place + 1 :]
-    if not reads:
-        unread += [other for other in nlp.pipe_names[:place] if nlp.get_pipe_meta(other).factory != "ssvm_senter"]
-    return [other for other in unread if isinstance(nlp.get_pipe(other), SsvmPipe)]
+    unread = nlp.pipe_names[place + 1 :] + ([] if reads else nlp.pipe_names[:place])
+
+    def is_unread(other: str) -> bool:
+        pipe = nlp.get_pipe(other)
+        if not isinstance(pipe, SsvmPipe):
+            return False
+        sets_starts = nlp.get_pipe_meta(other).factory == "ssvm_senter" or pipe.codec.sets_starts
+        return not sets_starts or nlp.pipe_names.index(other) > place
+
+    return list(filter(is_unread, unread))
 
 
 def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:

@@ -61,7 +61,12 @@ def udpipe_reader(model: Path, limit: int | None) -> tuple[Reader, Runner]:
     if loaded is None:
         raise FileNotFoundError(f"{model} is no model of UDPipe")
     pipeline = Pipeline(loaded, "tokenize", Pipeline.DEFAULT, Pipeline.DEFAULT, "conllu")
-    return lambda path: documents(corpora.read_docs(path, limit)), lambda texts: list(map(pipeline.process, texts))
+
+    def run(texts: Sequence[Any], model: Any = loaded) -> list[str]:
+        # The pipeline does not keep its model alive.
+        return [pipeline.process(text) for text in texts]
+
+    return lambda path: documents(corpora.read_docs(path, limit)), run
 
 
 def seconds(run: Runner, items: Sequence[Any]) -> float:

@@ -483,3 +483,20 @@ def test_an_example_of_a_known_reference_with_other_words_is_read_again():
     for example in noisy:
         found = nlp(doc(nlp, example.predicted.text))
         assert [token.tag_ for token in found] == [token.tag_ for token in example.reference]
+
+
+@pytest.mark.parametrize("features", ["TaggerFeatures", "TaggerFeatures, document", "parser"])
+def test_a_forked_training_goes_on_by_itself(features):
+    factory = "ssvm_parser" if features == "parser" else "ssvm_tagger"
+    block = {"@ssvm_features": "spacy-ssvm.TaggerFeatures.v1", "document": "document" in features}
+    model = {} if factory == "ssvm_parser" else {"model": {"@architectures": "spacy-ssvm.Chain.v1", "features": block}}
+    nlp = blank(factory, **model)
+    pipe, examples = nlp.get_pipe(factory), EXAMPLES[factory](nlp)
+    teach(nlp, examples, 1)
+    before, fork = pipe.to_bytes(), pipe.trained.forked()
+    nlp.update(examples)
+    once = pipe.to_bytes()
+    pipe.trained = fork
+    assert pipe.to_bytes() == before != once
+    nlp.update(examples)
+    assert pipe.to_bytes() == once

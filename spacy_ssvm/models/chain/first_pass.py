@@ -77,6 +77,10 @@ class LabelFirstPass:
                     value = f"{name}, {'most' if differ else 'all'} of {number_of_others}"
                     self._keys[number, differ, count] = strings.add(value, allow_transient=False)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "LabelFirstPass":
+        """Itself: its weights are fixed."""
+        return self
+
     def label_writer(self, columns: Columns, types: Types) -> Callable[[], None]:
         """A function that writes the attribute into the columns, in any thread; types: of the tokens."""
         kinds = np.zeros(len(types.ids), np.int32)

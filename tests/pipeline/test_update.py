@@ -485,11 +485,10 @@ def test_an_example_of_a_known_reference_with_other_words_is_read_again():
         assert [token.tag_ for token in found] == [token.tag_ for token in example.reference]
 
 
-@pytest.mark.parametrize("features", ["TaggerFeatures", "TaggerFeatures, document", "parser"])
-def test_a_forked_training_goes_on_by_itself(features):
-    factory = "ssvm_parser" if features == "parser" else "ssvm_tagger"
-    block = {"@ssvm_features": "spacy-ssvm.TaggerFeatures.v1", "document": "document" in features}
-    model = {} if factory == "ssvm_parser" else {"model": {"@architectures": "spacy-ssvm.Chain.v1", "features": block}}
+@pytest.mark.parametrize("factory, document", [("ssvm_ner", False), ("ssvm_ner", True), ("ssvm_parser", False)])
+def test_a_forked_training_goes_on_by_itself(factory, document):
+    block = {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "document": document}
+    model = {"model": {"@architectures": "spacy-ssvm.Chain.v1", "features": block}} if factory == "ssvm_ner" else {}
     nlp = blank(factory, **model)
     pipe, examples = nlp.get_pipe(factory), EXAMPLES[factory](nlp)
     teach(nlp, examples, 1)

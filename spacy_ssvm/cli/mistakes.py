@@ -16,9 +16,9 @@ from .drawn_mistakes import drawn, shown
 from .page import Cell, heading, heat_map, paragraph, scrolling, table
 
 MAX_LISTED = 20
-"""Confusions, strings and labels of a heat map that are shown of each component."""
+"""The max numbers of confusions, of strings, and of labels of a heat map, for each component."""
 MAX_KINDS = 200
-"""Kinds of mistakes that can be chosen."""
+"""The max number of kinds of mistakes that can be chosen."""
 MAX_EXPLAINED, MAX_REASONS = 1_000, 20_000
 """Tokens of a Doc that is explained, as each reason takes time in all of it, and characters of an explanation."""
 MAX_TOKENS = 60
@@ -118,12 +118,12 @@ def _heat_map(parts: Sequence[ComparedPart], numbers: Mapping[Kind, int]) -> str
     shown_wrong = [counts[row, column] for row in rows for column in columns if (row, column) in kinds]
     if 2 * sum(shown_wrong) < len(wrong):
         return None
-    totals, most = Counter(part.gold for part in parts), max(shown_wrong)
+    totals, largest = Counter(part.gold for part in parts), max(shown_wrong)
     cells = [
         [
             Cell(
                 counts[row, column],
-                sqrt(counts[row, column] / most)
+                sqrt(counts[row, column] / largest)
                 if (row, column) in kinds
                 else counts[row, column] / (totals[row] or 1),
                 (row, column) not in kinds,

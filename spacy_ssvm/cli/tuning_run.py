@@ -31,9 +31,9 @@ class TuningPlan(NamedTuple):
         name, solver: of the component, and its block with all defaults.
         points: the values to try, of parameters of the solver and of settings.
         settings: the names among them that are settings of the component, such as "model.order".
-        epochs: the most with the same values.
-        weights: of the scores that make the development score: those of the component, if the config weighs one.
-        by_others: whether the scores are those of other components, which read the annotation of this one.
+        epochs: the max number with the same values.
+        weights: of the scores that make the development score: the component's, if the config weighs one.
+        by_others: whether they score other components, which read the annotation of this one.
         default: the number of the point that has the values of the config, None if there is none.
     """
 
@@ -72,7 +72,7 @@ class Tuner:
     Args:
         anew: whether values are tried from scratch, and not from the result of the previous ones.
         patience: the epochs without a better score that end a trial from scratch.
-        n_kept: how many of these are kept in memory, to go on.
+        n_kept: the number of trials that are kept in memory, to go on.
     """
 
     def __init__(self, plan: TuningPlan, anew: bool, patience: float = PATIENCE, n_kept: int = 0) -> None:
@@ -162,19 +162,14 @@ def begun(plan: TuningPlan, anew: bool) -> TuningRun:
 def _unread(nlp: Language, name: str) -> list[str]:
     """The components of this package whose annotation the named one does not read, so that they need not learn: those
     after it, and, if its features read words only, those before it that set no boundaries of sentences."""
-    place = nlp.pipe_names.index(name)
-    pipe: Any = nlp.get_pipe(name)
-    reads = pipe.trained.structured.reader.annotation
-    unread = nlp.pipe_names[place + 1 :] + ([] if reads else nlp.pipe_names[:place])
-
-    def is_unread(other: str) -> bool:
-        pipe = nlp.get_pipe(other)
-        if not isinstance(pipe, SsvmPipe):
-            return False
-        sets_starts = nlp.get_pipe_meta(other).factory == "ssvm_senter" or pipe.codec.sets_starts
-        return not sets_starts or nlp.pipe_names.index(other) > place
-
-    return list(filter(is_unread, unread))
+    ours = [other for other, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)]
+    pipes: dict[str, Any] = {other: nlp.get_pipe(other) for other in ours}
+    place = ours.index(name)
+    unread = ours[place + 1 :]
+    if not pipes[name].trained.structured.reader.annotation:
+        of_words = [other for other in ours[:place] if nlp.get_pipe_meta(other).factory != "ssvm_senter"]
+        unread += [other for other in of_words if not pipes[other].codec.sets_starts]
+    return unread
 
 
 def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:

@@ -13,9 +13,9 @@ from .parts import ComparedPart
 
 K = TypeVar("K", bound=Hashable)
 LENGTHS = (1, 6, 11, 21, 31, 41)
-"""The least tokens of a sentence in each range of lengths."""
+"""The min number of tokens of a sentence in each range of lengths."""
 FREQUENCIES = (0, 1, 2, 5, 10, 100)
-"""The least occurrences in training of a part's rarest word in each range of frequencies."""
+"""The min number of occurrences in training of a part's rarest word in each range of frequencies."""
 
 
 class Tally(NamedTuple):

@@ -12,6 +12,7 @@ from spacy.tokens import Doc, DocBin
 
 from ..corpus.conllu import conllu
 from ..pipeline.component import SsvmPipe
+from ..words import copy_of
 from .lessons import Lessons, Subject
 from .views import Taught, View
 
@@ -72,7 +73,7 @@ def _completed(lessons: Lessons, document: str, processed: Doc, pipes: Mapping[s
         if taught is None:
             doc = pipe(doc)
             continue
-        begun = doc.copy()
+        begun = copy_of(doc)
         try:
             lessons.views[name].write(doc, taught, processed)
             doc = pipes[name](doc)

@@ -19,6 +19,7 @@ from spacy.training import Example
 from ..pipeline.component import SsvmPipe
 from ..pipeline.identity import identity
 from ..wording import counted
+from ..words import copy_of
 from .answers import Learnt, Undone
 from .journal import Journal
 from .views import Item, Taught, View, view_of
@@ -314,7 +315,7 @@ class Lessons:
         """The example of a text's taught annotation, and the text as the component predicts it."""
         view, text = self.view(place.component), self.texts[place.document]
         (predicted,) = self.process([text], before=place.component)
-        processed = view.pipe(predicted.copy())
+        processed = view.pipe(copy_of(predicted))
         gold = self.nlp.make_doc(text)
         view.write(gold, taught, processed)
         return Example(predicted, gold), processed

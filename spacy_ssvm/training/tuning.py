@@ -231,7 +231,7 @@ def rounds(n: int, epochs: int) -> list[int]:
 
 
 def n_epochs_of_halving(n: int, epochs: int) -> int:
-    """The epochs that n trials together learn for, at most."""
+    """The max number of epochs that n trials together learn for."""
     total, before, left = 0, 0, n
     for limit in rounds(n, epochs):
         total += left * (limit - before)
@@ -251,7 +251,7 @@ def halve(
     Returns the trials of all points, and the numbers of those that were left in the last round.
 
     Args:
-        epochs: the most epochs of a trial.
+        epochs: the max number of epochs of a trial.
         try_all: tries numbered values for a number of epochs in all, and returns their trials, in any order.
         default: the number of the point that is never left out, if there is one.
     """

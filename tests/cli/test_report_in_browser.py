@@ -1,30 +1,18 @@
 """The report in a browser: it fits into 400 pixels, and its mistakes are chosen by kind, by text, by keyboard."""
 
-import shutil
-
 import pytest
 from spacy.tokens import Doc, DocBin
 
 pytest.importorskip("playwright", reason="Playwright is not installed")
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
+from ..browser import browser as browser
+from ..browser import in_browser
 from ..pipeline.toy import parse, trained
 from .calling import said
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium: apt-get install chromium"),
-]
+pytestmark = in_browser
 WORDS = ["Dogs", "eat", "<b>ham</b>", "pneumonoultramicroscopicsilicovolcanoconiosis" * 3, "שלום", *["eggs"] * 20]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as started:
-        found = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def report(folder, nlp, docs):

@@ -1,7 +1,6 @@
 """The page in a browser: type, read, ask, correct, teach a new label, undo, suggest, export, save, load."""
 
 import json
-import shutil
 import subprocess
 import sys
 
@@ -11,28 +10,17 @@ from spacy.tokens import DocBin
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("playwright", reason="Playwright is not installed")
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from spacy_ssvm.serve import app as pages
 from spacy_ssvm.serve.session import opened
 
+from ..browser import browser as browser
+from ..browser import in_browser
 from .pipelines import TEXTS
 from .test_running import TOKEN, in_thread
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium: apt-get install chromium"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as started:
-        found = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
+pytestmark = [*in_browser, pytest.mark.filterwarnings("ignore::UserWarning")]
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from ...features.word_types import Types
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited, without
 from ...structures.chain.scored import ChainScores, TransitionScores
 from ...structures.contradiction import Contradiction
+from ...words import copy_of
 from ..named_parts import ScoredSequence
 from .factors import ChainFeatures, FiredFeatures
 from .first_pass import LabelFirstPass
@@ -74,7 +75,7 @@ class ChainPredictor:
     def explained(self, doc: Doc) -> list[tuple[ScoredSequence, ChainFeatures]]:
         columns, (sequences,) = self._scores([doc])
         # Names are read later, when the Doc may have changed.
-        fired = FiredFeatures(doc.copy(), self.extractor, columns, partial(self.contributions, columns))
+        fired = FiredFeatures(copy_of(doc), self.extractor, columns, partial(self.contributions, columns))
         labels, transitions = self._space.labels, self._between.transitions
         return [(sequence, ChainFeatures(fired, sequence.first, transitions, labels)) for sequence in sequences]
 

@@ -17,6 +17,7 @@ from ...structures.tree.decoders import decoder
 from ...structures.tree.limits import Limits, limited_candidates, with_labels
 from ...structures.tree.parts import SPANNING_GRANDPARENTS, UNKNOWN, has_grandparents, has_siblings
 from ...structures.tree.scored import TreeScores
+from ...words import copy_of
 from ..named_parts import ScoredSequence
 from .candidates import ArcFirstPass
 from .data import Shape, Trees, WeightVector, masked_in_steps
@@ -96,7 +97,7 @@ class TreePredictor:
         trees, scores = self._scores([doc])
         extractor, weights, names = self.extractor, self._steps, ArcNames(self._space.labels, self._space.unnamed)
         # Names are read later, when the Doc may have changed.
-        source = Source(doc.copy(), extractor.reader.attributes, trees.columns.keys, extractor.classes)
+        source = Source(copy_of(doc), extractor.reader.attributes, trees.columns.keys, extractor.classes)
         return [
             (sequence, TreeFeatures(trees, number, weights, extractor, source, names))
             for number, sequence in enumerate(_sequences(trees, scores))

@@ -225,6 +225,14 @@ print(sorted({COMPILERS} & {{name.split(".")[0] for name in sys.modules}}))
     assert run(code, "-W", "error") == "[]"
 
 
+def test_a_pipeline_without_our_components_imports_none():
+    """spaCy imports the factories and loggers of all installed packages whenever it makes a pipeline."""
+    code = "import sys, spacy; spacy.blank('xx'); print(*(name for name in sys.modules if name.startswith('spacy_ssvm.')))"
+    layers = {layer(name.removeprefix("spacy_ssvm.")) for name in run(code).split()}
+    assert layers.isdisjoint({"features", "structures", "solvers", "training", "inspect", "corpus"})
+    assert "spacy_ssvm.pipeline.component" not in run(code).split()
+
+
 def test_import_alone_is_quiet_and_light():
     code = "import sys, spacy_ssvm; print(spacy_ssvm.__version__, 'numba' in sys.modules, 'spacy' in sys.modules)"
     assert run(code, "-W", "error") == f"{distribution('spacy-ssvm').version} False False"

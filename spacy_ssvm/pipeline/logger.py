@@ -1,9 +1,12 @@
-"""The logger "spacy-ssvm.ConsoleLogger.v1": spaCy's training table with the solvers' figures in it."""
+"""The logger "spacy-ssvm.ConsoleLogger.v1": spaCy's training table with the solvers' figures in it.
+
+spaCy imports all loggers whenever it makes a pipeline: components are imported when a training begins.
+"""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import srsly
 from spacy.language import Language
@@ -13,12 +16,12 @@ from spacy.util import resolve_dot_names
 from wasabi import Printer
 
 from .. import memory
-from ..solvers.learner import Certificate
-from ..training.figures import Figures
-from .component import SsvmPipe
-from .compression import compress_pipeline
 
-FIGURES: dict[str, Callable[[Figures], float | None]] = {
+if TYPE_CHECKING:
+    from ..solvers.learner import Certificate
+    from ..training.figures import Figures
+
+FIGURES: dict[str, Callable[["Figures"], float | None]] = {
     "Prim~": lambda figures: figures.primal,
     "Dual": lambda figures: figures.dual,
     "Planes": lambda figures: figures.planes,
@@ -53,6 +56,8 @@ def console_logger(
     def setup(
         nlp: Language, stdout: IO[str] = sys.stdout, stderr: IO[str] = sys.stderr
     ) -> tuple[Log, Callable[[], None]]:
+        from .component import SsvmPipe
+
         message = Printer(no_print=True)
         pipes: dict[str, Any] = {name: pipe for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)}
         weights = nlp.config["training"]["score_weights"]
@@ -80,6 +85,8 @@ def console_logger(
             return {name: None if found is None else found._asdict() for name, found in certificates.items()}
 
         def write_choices() -> None:
+            from .compression import compress_pipeline
+
             config = nlp.config.interpolate()
             (dev_corpus,) = resolve_dot_names(config, [config["training"]["dev_corpus"]])
             for line in compress_pipeline(best, dev_corpus, config["training"]["score_weights"]):
@@ -123,7 +130,7 @@ def console_logger(
     return setup
 
 
-def _certified(certificate: Certificate | None, figures: Figures | None) -> str:
+def _certified(certificate: "Certificate | None", figures: "Figures | None") -> str:
     if certificate is not None:
         objectives = f"primal {certificate.primal:,.4f}, dual {certificate.dual:,.4f}"
         return f"{objectives}, relative gap {certificate.relative_gap:.2e}"
@@ -150,7 +157,7 @@ def _score(scores: dict[str, Any], name: str) -> str:
     return f"{value:,.0f}" if name == "speed" else f"{100 * float(value):.2f}"
 
 
-def _record(info: dict[str, Any], figures: dict[str, Figures | None]) -> dict[str, Any]:
+def _record(info: dict[str, Any], figures: "dict[str, Figures | None]") -> dict[str, Any]:
     record = {key: info[key] for key in ("epoch", "step", "seconds", "score", "losses", "other_scores")}
     record["figures"] = {name: None if values is None else values._asdict() for name, values in figures.items()}
     return record

@@ -13,7 +13,6 @@ from spacy.parts_of_speech import NAMES as COARSE_TAG_NAMES
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ..corpus.reader import same_tokens
 from ..models.chain.space import ChainGold, TokenKinds
@@ -23,30 +22,8 @@ from .analyses import NO_FEATURES, SHARED, Analyses, analyses_of, attributes_of,
 from .chain_codec import ChainCodec
 from .chain_component import TagComponent
 from .codec import Given, values_of
-from .factories import component_factory
-from .patterns import Patterns
 from .writing import with_values
 
-DEFAULT_CONFIG = """
-[ssvm_morphologizer]
-overwrite = true
-extend = false
-label_costs = {}
-patterns = []
-
-[ssvm_morphologizer.model]
-@architectures = "spacy-ssvm.Chain.v1"
-
-[ssvm_morphologizer.model.features]
-@ssvm_features = "spacy-ssvm.TaggerFeatures.v1"
-extra = ["lower_suffix6[0]","lower_suffix7[0]","lower_suffix8[0]"]
-
-[ssvm_morphologizer.solver]
-@ssvm_solvers = "spacy-ssvm.DCD.v1"
-
-[ssvm_morphologizer.scorer]
-@scorers = "spacy.morphologizer_scorer.v1"
-"""
 SPACYS_LABEL_DATA = {"morph", "pos"}
 """The keys in the file that `spacy init labels` saves for spaCy's morphologizer."""
 
@@ -203,29 +180,3 @@ class SsvmMorphologizer(TagComponent):
         if isinstance(labels, Mapping) and labels.keys() == SPACYS_LABEL_DATA and isinstance(labels["morph"], Mapping):
             labels = list(labels["morph"])
         super().initialize(get_examples, nlp, labels)
-
-
-@component_factory(
-    "ssvm_morphologizer",
-    SsvmMorphologizer,
-    DEFAULT_CONFIG,
-    assigns=["token.morph", "token.pos"],
-    score_weights={"pos_acc": 0.5, "morph_acc": 0.5, "morph_per_feat": None},
-)
-def make_morphologizer(
-    nlp: Language,
-    name: str,
-    model: Model,
-    overwrite: bool,
-    extend: bool,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-) -> MorphologizerCodec:
-    """The factory "ssvm_morphologizer"."""
-    return MorphologizerCodec(
-        name,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        overwrite=bool(overwrite),
-        extend=bool(extend),
-    )

@@ -6,12 +6,10 @@ from typing import Any, cast
 
 import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE
-from spacy.language import Language
 from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ..corpus.checks import entities
 from ..corpus.reader import same_tokens
@@ -25,30 +23,7 @@ from .chain_codec import ChainCodec
 from .chain_component import ChainComponent
 from .codec import Gaps, Given, Survey, Warn
 from .entities import IOB_BEGIN, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE, Entities, EntityKinds
-from .factories import component_factory
-from .patterns import Patterns
 from .writing import with_values
-
-DEFAULT_CONFIG = """
-[ssvm_ner]
-label_costs = {}
-patterns = []
-incorrect_spans_key = null
-spans_key = null
-threshold = 0.5
-
-[ssvm_ner.model]
-@architectures = "spacy-ssvm.Chain.v1"
-
-[ssvm_ner.model.features]
-@ssvm_features = "spacy-ssvm.NerFeatures.v1"
-
-[ssvm_ner.solver]
-@ssvm_solvers = "spacy-ssvm.DCD.v1"
-
-[ssvm_ner.scorer]
-@scorers = "spacy-ssvm.ner_scorer.v1"
-"""
 
 
 def ner_score(examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
@@ -235,34 +210,6 @@ class SsvmNer(ChainComponent):
         if self.codec.spans_key:
             checked_min_score(self.name, max(self.codec.threshold, MIN_PROBABILITY), True, "threshold")
         return super().calibrate(examples)
-
-
-@component_factory(
-    "ssvm_ner",
-    SsvmNer,
-    DEFAULT_CONFIG,
-    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
-    score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
-)
-def make_ner(
-    nlp: Language,
-    name: str,
-    model: Model,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-    incorrect_spans_key: str | None,
-    spans_key: str | None,
-    threshold: float,
-) -> NerCodec:
-    """The factory "ssvm_ner"."""
-    return NerCodec(
-        name,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        incorrect_spans_key=incorrect_spans_key,
-        spans_key=spans_key,
-        threshold=threshold,
-    )
 
 
 def _readable(tag: str | None) -> str | None:

@@ -12,7 +12,6 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ..files import listed
 from ..models.tree.space import TreeGold
@@ -23,34 +22,9 @@ from ..wording import name_of
 from .arcs import Arcs, ParserSpace
 from .codec import Codec, Gaps, Given, SavedCodec, Survey, Warn, values_of
 from .component import SsvmPipe
-from .factories import component_factory
 from .gold_trees import FLAWS, ROOT, UNNAMED, gold_trees, sets_all_starts
 from .long_sentences import MAX_SENTENCE, joined
-from .patterns import Patterns
 from .writing import with_values
-
-DEFAULT_CONFIG = """
-[ssvm_parser]
-multi_root = false
-overwrite = true
-patterns = []
-
-[ssvm_parser.model]
-@architectures = "spacy-ssvm.Tree.v1"
-structure = "projective"
-order = 3
-
-[ssvm_parser.model.features]
-@ssvm_features = "spacy-ssvm.ParserFeatures.v1"
-tags = ["tag", "pos"]
-
-[ssvm_parser.solver]
-@ssvm_solvers = "spacy-ssvm.DCD.v1"
-C = 0.03
-
-[ssvm_parser.scorer]
-@scorers = "spacy-ssvm.parser_scorer.v1"
-"""
 
 
 @dataclass(frozen=True)
@@ -264,41 +238,6 @@ class SsvmParser(SsvmPipe):
                 "probabilities to calibrate: use order 1"
             )
         return super().calibrate(examples)
-
-
-@component_factory(
-    "ssvm_parser",
-    SsvmParser,
-    DEFAULT_CONFIG,
-    assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
-    score_weights={
-        "uas": 0.0,
-        "las": 1.0,
-        "dep_uas": None,
-        "dep_las": None,
-        "dep_las_per_type": None,
-        "sents_p": None,
-        "sents_r": None,
-        "sents_f": 0.0,
-    },
-    has_feature_names=False,
-)
-def make_parser(
-    nlp: Language,
-    name: str,
-    model: Model,
-    multi_root: bool,
-    overwrite: bool,
-    patterns: list[dict[str, Any]],
-) -> ParserCodec:
-    """The factory "ssvm_parser"."""
-    return ParserCodec(
-        name,
-        multi_root=bool(multi_root),
-        patterns=Patterns(name, nlp.vocab, patterns),
-        overwrite=bool(overwrite),
-        is_projective=model.attrs.get("structure") == "projective",
-    )
 
 
 _FLAWS = {

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 from spacy.attrs import SENT_START
-from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ..corpus.reader import same_tokens
 from ..inspect.parts import ComparedPart
@@ -22,30 +20,9 @@ from .asking import of_docs
 from .chain_codec import ChainCodec
 from .chain_component import ChainComponent
 from .codec import Gaps, Given, Warn
-from .factories import component_factory
-from .patterns import Patterns
 from .tags import Tags
 from .writing import write_values
 
-DEFAULT_CONFIG = """
-[ssvm_senter]
-overwrite = false
-label_costs = {"S": 2.0}
-patterns = []
-
-[ssvm_senter.model]
-@architectures = "spacy-ssvm.Chain.v1"
-
-[ssvm_senter.model.features]
-@ssvm_features = "spacy-ssvm.SenterFeatures.v1"
-
-[ssvm_senter.solver]
-@ssvm_solvers = "spacy-ssvm.DCD.v1"
-C = 0.03
-
-[ssvm_senter.scorer]
-@scorers = "spacy.senter_scorer.v1"
-"""
 INSIDE, START = LABELS = ("I", "S")
 """spaCy's names: a token continues a sentence or starts one."""
 _VALUES = np.array([[-1], [1]]).astype(np.uint64)
@@ -220,31 +197,6 @@ class SsvmSenter(ChainComponent):
         # It has labels from the start.
         self.trained.require_weights()
         return self.trained.predictor
-
-
-@component_factory(
-    "ssvm_senter",
-    SsvmSenter,
-    DEFAULT_CONFIG,
-    assigns=["token.is_sent_start", "doc.sents"],
-    score_weights={"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
-)
-def make_senter(
-    nlp: Language,
-    name: str,
-    model: Model,
-    overwrite: bool,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-) -> SenterCodec:
-    """The factory "ssvm_senter"."""
-    return SenterCodec(
-        name,
-        LABELS,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        overwrite=bool(overwrite),
-    )
 
 
 def _first_tokens(docs: Sequence[Doc]) -> np.ndarray:

@@ -7,44 +7,21 @@ from typing import Any
 
 import numpy as np
 from spacy.attrs import POS, TAG
-from spacy.language import Language
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.scorer import Scorer
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ..models.chain.space import ChainGold, TokenKinds
 from ..words import example_of_words
 from .chain_codec import ChainCodec
 from .chain_component import TagComponent
 from .codec import Given, SavedCodec
-from .factories import component_factory
-from .patterns import Patterns
 from .tags import gold_strings
 from .writing import write_values
 
-DEFAULT_CONFIG = """
-[ssvm_tagger]
-attr = "tag"
-overwrite = false
-label_costs = {}
-patterns = []
-
-[ssvm_tagger.model]
-@architectures = "spacy-ssvm.Chain.v1"
-
-[ssvm_tagger.model.features]
-@ssvm_features = "spacy-ssvm.TaggerFeatures.v1"
-
-[ssvm_tagger.solver]
-@ssvm_solvers = "spacy-ssvm.DCD.v1"
-
-[ssvm_tagger.scorer]
-@scorers = "spacy-ssvm.tagger_scorer.v1"
-"""
 ATTRIBUTES = {"tag": TAG, "pos": POS}
 NEGATIVE = "!"
 """spaCy's mark for "not this tag"."""
@@ -150,29 +127,3 @@ class SsvmTagger(TagComponent):
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """The figures of the scorer, which also gets the attribute."""
         return super().score(examples, **{"attribute": self.codec.attr, **kwargs})
-
-
-@component_factory(
-    "ssvm_tagger",
-    SsvmTagger,
-    DEFAULT_CONFIG,
-    assigns=["token.tag", "token.pos"],
-    score_weights={"tag_acc": 1.0, "pos_acc": None},
-)
-def make_tagger(
-    nlp: Language,
-    name: str,
-    model: Model,
-    attr: str,
-    overwrite: bool,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-) -> TaggerCodec:
-    """The factory "ssvm_tagger"."""
-    return TaggerCodec(
-        name,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        attr=attr,
-        overwrite=bool(overwrite),
-    )

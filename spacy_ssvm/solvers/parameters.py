@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -63,11 +63,6 @@ class Parameters(ABC):
     def generator(self) -> np.random.Generator:
         """Random numbers by the seed, or by 0 without one."""
         return np.random.default_rng(self.seed or 0)
-
-
-AnyParameters: TypeAlias = Any
-"""The annotation of `Parameters` in a component's factory: with the class itself, the config system of spaCy 3.8.11 and
-earlier would allow only its own fields, and none of its subclasses'."""
 
 
 @dataclass(frozen=True, kw_only=True)

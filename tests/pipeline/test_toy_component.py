@@ -70,9 +70,9 @@ C = 10.0
 """
 
 
-@component_factory("toy_chunker", TagComponent, CONFIG, assigns=["doc.spans"], score_weights={})
+@component_factory("toy_chunker", CONFIG, assigns=["doc.spans"], score_weights={})
 def make_chunker(nlp, name, model, patterns):
-    return ChunkCodec(name, patterns=Patterns(name, nlp.vocab, patterns))
+    return TagComponent, ChunkCodec(name, patterns=Patterns(name, nlp.vocab, patterns))
 
 
 # Its tests.

@@ -12,7 +12,6 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ...features.hashing import mixed
 from ...inspect.parts import ComparedPart
@@ -22,8 +21,6 @@ from ..asking import of_docs
 from ..chain_codec import ChainCodec
 from ..chain_component import ChainComponent
 from ..codec import Gaps, Given, SavedCodec, Warn, values_of
-from ..factories import component_factory
-from ..patterns import Patterns
 from ..tags import Tags, gold_strings
 from ..writing import write_values
 from .edit_scripts import parse_script, script_of
@@ -36,27 +33,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-DEFAULT_CONFIG = """
-[ssvm_lemmatizer]
-backoff = "orth"
-min_tree_freq = 2
-overwrite = false
-label_costs = {}
-patterns = []
-
-[ssvm_lemmatizer.model]
-@architectures = "spacy-ssvm.Chain.v1"
-
-[ssvm_lemmatizer.model.features]
-@ssvm_features = "spacy-ssvm.LemmatizerFeatures.v1"
-
-[ssvm_lemmatizer.solver]
-@ssvm_solvers = "spacy-ssvm.DCD.v1"
-C = 0.03
-
-[ssvm_lemmatizer.scorer]
-@scorers = "spacy.lemmatizer_scorer.v1"
-"""
 BACKOFF = ("orth", "lower", "norm")
 """The attributes of words that can replace a lemma."""
 NO_LEMMA = "_"
@@ -282,31 +258,3 @@ class SsvmLemmatizer(ChainComponent):
                     lemmas[part.start, lemma] = max(score, lemmas.get((part.start, lemma), score))
             scored.append(lemmas)
         return scored
-
-
-@component_factory(
-    "ssvm_lemmatizer",
-    SsvmLemmatizer,
-    DEFAULT_CONFIG,
-    assigns=["token.lemma"],
-    score_weights={"lemma_acc": 1.0},
-)
-def make_lemmatizer(
-    nlp: Language,
-    name: str,
-    model: Model,
-    backoff: str | None,
-    min_tree_freq: int,
-    overwrite: bool,
-    label_costs: dict[str, float],
-    patterns: list[dict[str, Any]],
-) -> LemmatizerCodec:
-    """The factory "ssvm_lemmatizer"."""
-    return LemmatizerCodec(
-        name,
-        label_costs=label_costs,
-        patterns=Patterns(name, nlp.vocab, patterns),
-        backoff=backoff,
-        min_tree_freq=min_tree_freq,
-        overwrite=bool(overwrite),
-    )

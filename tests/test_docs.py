@@ -392,6 +392,7 @@ PARAMETER_TABLES = [
     if table.header[:3] == ["parameter", "type", "default"]
     for name in code_spans(table.heading)
 ]
+OF_ALL_COMPONENTS = [row for _, table in TABLES if table.heading == "Settings of all components" for row in table.rows]
 
 
 @pytest.mark.parametrize(
@@ -399,13 +400,14 @@ PARAMETER_TABLES = [
 )
 def test_a_table_of_parameters_is_that_of_the_code(page, name, table):
     assert table.header == ["parameter", "type", "default", "meaning"]
-    found = {row[0].strip("`"): (row[1], row[2].strip("`")) for row in table.rows}
+    rows = [*table.rows, *(OF_ALL_COMPONENTS if Language.has_factory(name) else [])]
+    found = {row[0].strip("`"): (row[1], row[2].strip("`")) for row in rows}
     expected = parameters(name)
     missing, surplus = sorted(set(expected) - set(found)), sorted(set(found) - set(expected))
     assert not missing and not surplus, f"{id_of(page)}, {name}: rows missing {missing}, rows of no parameter {surplus}"
     wrong = {key: (found[key], "is in truth", expected[key]) for key in expected if found[key] != expected[key]}
     assert not wrong, f"{id_of(page)}, {name}: {wrong}"
-    assert all(row[3] for row in table.rows)
+    assert all(row[3] for row in rows)
 
 
 def test_everything_that_a_config_can_name_is_documented():

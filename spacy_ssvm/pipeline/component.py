@@ -29,7 +29,7 @@ from ..solvers.problem import Problem
 from ..threads import checked_threads, read_ahead, shares
 from ..training.calibration import CalibrationExample, Fit, fit
 from ..training.examples import is_placeholder, numbered
-from ..training.figures import Figures
+from ..training.trainer import Figures
 from ..wording import quoted
 from ..words import copy_of, example_of_words, words_of
 from . import complaints, training_record

@@ -26,7 +26,7 @@ from ..structures.chain.biluo import (
 )
 from ..structures.chain.constraints import Constraints
 from ..structures.chain.scored import LabelSequence, Run
-from .tags import Tags
+from .chain_codec import Tags
 
 IOB_MISSING, IOB_INSIDE, IOB_OUTSIDE, IOB_BEGIN = range(4)
 """spaCy's ENT_IOB."""

@@ -1,5 +1,9 @@
-"""The files of a component: "cfg", "model", "vocab" and, if it is to be saved, the solver's "state"."""
+"""The files of a component: "cfg", "model", "vocab" and, if it is to be saved, the solver's "state".
 
+The identity of a pipeline, a digest of all its files, tells whether other files were made with it.
+"""
+
+import hashlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -8,6 +12,7 @@ from typing import Any, NamedTuple
 
 import srsly
 from spacy import util
+from spacy.language import Language
 
 from ..files import listed, replace_files
 from ..models import store
@@ -198,3 +203,12 @@ def _with_cfg(trained: TrainedState, cfg: Any, warn: Warnings) -> TrainedState:
 
 def _contents(path: Path) -> bytes | None:
     return path.read_bytes() if path.exists() else None
+
+
+def identity(nlp: Language) -> dict[str, str]:
+    """The name and the version of a pipeline, and a digest of its files."""
+    digest = hashlib.sha256()
+    root = nlp.path or Path()
+    for path in sorted(path for path in root.rglob("*") if path.is_file()) if nlp.path else []:
+        digest.update(str(path.relative_to(root)).encode() + hashlib.sha256(path.read_bytes()).digest())
+    return {"name": f"{nlp.lang}_{nlp.meta['name']}", "version": nlp.meta["version"], "sha256": digest.hexdigest()}

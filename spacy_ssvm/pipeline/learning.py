@@ -16,10 +16,9 @@ from ..models.protocol import is_incomplete
 from ..models.resources import release_tables, store_resources
 from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
-from ..training.examples import BATCH, ReadExamples, encode, numbered, read_examples
+from ..training.examples import BATCH, ReadExamples, Unreadable, encode, numbered, read_examples
 from ..training.trainer import learn_from
 from ..training.training import Training
-from ..training.unreadable import Unreadable
 from ..wording import name_of
 from ..words import copy_of, example_of_words
 from . import complaints

@@ -14,7 +14,7 @@ from wasabi import Printer
 
 from .. import memory
 from ..solvers.learner import Certificate
-from ..training.figures import Figures
+from ..training.trainer import Figures
 from .component import SsvmPipe
 from .compression import compress_pipeline
 

@@ -19,12 +19,11 @@ from ..models.named_parts import NamedPart
 from ..models.protocol import Predictor
 from ..structures.chain.scored import LabelSequence, Run, labels_above
 from .asking import of_docs
-from .chain_codec import ChainCodec
+from .chain_codec import ChainCodec, Tags
 from .chain_component import ChainComponent
 from .codec import Gaps, Given, Warn
 from .factories import component_factory
 from .patterns import Patterns
-from .tags import Tags
 from .writing import write_values
 
 DEFAULT_CONFIG = """

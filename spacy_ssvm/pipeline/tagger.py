@@ -18,12 +18,11 @@ from thinc.api import Model
 
 from ..models.chain.space import ChainGold, TokenKinds
 from ..words import example_of_words
-from .chain_codec import ChainCodec
+from .chain_codec import ChainCodec, gold_strings
 from .chain_component import TagComponent
 from .codec import Given, SavedCodec
 from .factories import component_factory
 from .patterns import Patterns
-from .tags import gold_strings
 from .writing import write_values
 
 DEFAULT_CONFIG = """

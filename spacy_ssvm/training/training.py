@@ -19,11 +19,11 @@ from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
 from ..wording import quoted
-from .admission import keep_gold
 from .examples import EncodedExamples
-from .figures import Figures
+from .first_pass import keep_gold
 from .recognition import Marks, Recognised, Recognition
 from .state_file import saved_solver
+from .trainer import Figures
 
 LOGGER = logging.getLogger("spacy")
 

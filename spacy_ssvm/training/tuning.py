@@ -11,7 +11,7 @@ import numpy as np
 from spacy.training import Example
 
 from ..solvers.parameters import Parameters
-from .figures import Figures
+from .trainer import Figures
 
 GRID = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
 """The default values of C: Chang & Yih 2013, §4.3."""

@@ -12,14 +12,12 @@ from ..documents import Documents
 from ..growing import ExampleSet, Growing, Levels
 from ..protocol import ManyLayouts, PartlyKnown, Rows, Sharded
 from .by_use import WeightsByUse
-from .completion import new_labels_ruled_out, project
+from .completion import GoldLabels, new_labels_ruled_out, project
 from .data import Chains, dimension, make_chains
-from .encoded import EncodedChains, Runs
+from .encoded import WHOLE_DOCS, EncodedChains, Runs, Segmentation, runs_of_pieces
 from .feature_rows import FeatureRows
 from .first_pass import SeenLabels
-from .gold_labels import GoldLabels
 from .oracles import chain_problem, extent
-from .pieces import WHOLE_DOCS, Segmentation, runs_of_pieces
 
 LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",), ones="values")
 """The arrays of `Chains`."""

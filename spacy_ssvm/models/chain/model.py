@@ -21,14 +21,12 @@ from ..store import Saved
 from . import weights as files
 from .by_use import WeightsByUse, split
 from .data_set import ChainSet
-from .encoded import EncodedChains
+from .encoded import EncodedChains, Segmentation
 from .factors import FeatureNames
-from .feature_rows import FeatureRows
+from .feature_rows import FeatureRows, StartWeights, no_start_weights, seen_of, with_others
 from .first_pass import LabelExamples, LabelFirstPass, LearntLabels, SeenLabels, label_names
-from .pieces import Segmentation
 from .predictor import ChainPredictor
 from .space import ChainGold, ChainSpace
-from .start_weights import StartWeights, no_start_weights, seen_of, with_others
 from .weights import ChainWeights
 
 

@@ -14,9 +14,8 @@ from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
 from ...solvers.problem import Problem, Rates
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
-from .. import frequency
 from ..documents import digest
-from ..growing import ExampleSet, Growing, Levels
+from ..growing import ExampleSet, Growing, Levels, exponents, rates
 from ..packing import pack_numbers
 from ..protocol import PartlyKnown, Pruned, Rows, Sharded
 from .candidates import TRAINING_SLACK, ArcFirstPass
@@ -206,7 +205,7 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     def packed_seen(self) -> np.ndarray:
         """How often each row was seen in gold trees of these Docs or of earlier ones, packed as in `TreeWeights`."""
         if self._packed_seen is None:
-            self._packed_seen = pack_numbers(frequency.exponents(self._counts(), self._seen_earlier))
+            self._packed_seen = pack_numbers(exponents(self._counts(), self._seen_earlier))
         return self._packed_seen
 
     def _counts(self) -> np.ndarray:
@@ -219,7 +218,7 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     def _rates(self) -> Rates | None:
         if self._seen_earlier is None:
             return None
-        of_rows, n_arcs = frequency.rates(self._seen_earlier), 1 << self._shape.arc_bits
+        of_rows, n_arcs = rates(self._seen_earlier), 1 << self._shape.arc_bits
         return Rates(of_rows[:n_arcs], of_rows[n_arcs:], np.array([self._shape.n_labels]))
 
     def _tokens(self, doc: int) -> slice:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .edit_scripts import CASES, EditScript, distinct_cases
-from .growth import Growth
-from .packed_text import pack_text, unpack_text
+from .notes import Growth, pack_text, unpack_text
 
 SEVERAL = ""
 """The mark of a lemma that has more than one form."""

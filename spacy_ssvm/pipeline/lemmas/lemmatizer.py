@@ -19,18 +19,16 @@ from ...inspect.parts import ComparedPart
 from ...models.chain.space import ChainGold
 from ...words import origin_of
 from ..asking import of_docs
-from ..chain_codec import ChainCodec
+from ..chain_codec import ChainCodec, Tags, gold_strings
 from ..chain_component import ChainComponent
 from ..codec import Gaps, Given, SavedCodec, Warn, values_of
 from ..factories import component_factory
 from ..patterns import Patterns
-from ..tags import Tags, gold_strings
 from ..writing import write_values
 from .edit_scripts import parse_script, script_of
 from .known_lemmas import KnownLemmas, unpack_lemmas
-from .lemma_lexicon import READ, LemmaLexicon, known_entries, unpack_lexicon
+from .lemma_lexicon import READ, LemmaLexicon, WordSurvey, known_entries, unpack_lexicon
 from .script_kinds import MAX_WORDS, ScriptKinds, scripts_of
-from .word_survey import WordSurvey
 
 if TYPE_CHECKING:
     from typing_extensions import Self

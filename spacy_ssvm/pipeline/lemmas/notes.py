@@ -1,10 +1,15 @@
-"""A mapping as a growing value: adding takes time linear in the addition, and earlier values stay valid.
+"""Notes of examples: mappings as growing values, and their text in the file "cfg" of a component.
 
-All values of one growth share its log, in which each change has a time. A value sees the changes before its own time.
+Adding takes time linear in the addition, and earlier values stay valid: all values of one growth share its log, in
+which each change has a time. A value sees the changes before its own time.
 """
 
+import base64
+import zlib
 from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import srsly
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -71,3 +76,13 @@ class Growth(Generic[Key, Value]):
         for key, value in self.changes().items():
             log.append(key, value)
         return log
+
+
+def pack_text(value: Any) -> str:
+    """The text of a value that msgpack can write: msgpack, deflated, in base 64."""
+    return base64.b64encode(zlib.compress(srsly.msgpack_dumps(value))).decode()
+
+
+def unpack_text(text: str) -> Any:
+    """The value whose text `pack_text` has made; raises what decoding, inflating or msgpack raises of other texts."""
+    return srsly.msgpack_loads(zlib.decompress(base64.b64decode(text, validate=True)))

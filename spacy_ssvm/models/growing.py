@@ -142,10 +142,8 @@ class Growing(Generic[S]):
             if self._extent is None:
                 self._joined, self._extent = self.levels.with_shared_parts(more), extent
             else:
-                self._joined, self._extent = (
-                    self.levels.with_more(self._joined, more),
-                    self._extent.with_more(extent),
-                )
+                self._joined = self.levels.with_more(self._joined, more)
+                self._extent = self._extent.with_more(extent)
         assert self._joined is not None
         return self._joined
 

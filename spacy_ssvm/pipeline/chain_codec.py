@@ -16,7 +16,7 @@ from ..models.chain.space import ChainGold, ChainSpace, TokenKinds
 from ..models.named_parts import NamedPart, numbers_of
 from ..solvers.parameters import require_moderate
 from ..structures.chain.scored import KnownLabels, LabelSequence, Run, labels_above
-from .codec import Codec, Gaps, Survey, Warn
+from .codec import Codec, Gaps, Survey, Warn, report_labels
 
 
 def gold_strings(example: Example, attribute: int) -> list[str]:
@@ -138,7 +138,6 @@ class ChainCodec(Codec):
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold]) -> Gaps:
         found = super().gaps(examples, gold)
-        found.labels.update(self.label_counts(gold.values()))
         found.counts["tokens"] = sum(len(one.labels) for one in gold.values())
         found.counts["bare"] = sum(not one.is_annotated for one in gold.values())
         found.counts["unknown"] = sum(label is None for one in gold.values() for label in one.labels)
@@ -146,20 +145,13 @@ class ChainCodec(Codec):
 
     def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
         names, counts = self.space.names, gaps.counts
-        if self.patterns:
-            self.patterns.require_known(names)
-        unlisted = sorted(gaps.labels.keys() - set(self.labels))
+        report_labels(self, names, gaps, warn)
         if counts["unknown"]:
             rest = "nothing is learnt from them" if self.of_tokens else "the model completes them as it learns"
             warn(
                 f"{counts['unknown']:,} of {counts['tokens']:,} training tokens have no gold label, because they are "
                 f"not annotated or not tokenised as the annotation is; {counts['bare']:,} of {counts['examples']:,} "
                 f"examples have none at all and are left out, in the others {rest}"
-            )
-        if unlisted:
-            warn(
-                "the training examples have labels that initialize was not given and that count as missing: "
-                f"{', '.join(unlisted)}"
             )
         unused = sorted(self.label_costs.keys() - set(names))
         if unused:

@@ -1,5 +1,6 @@
 """A component as spaCy sees it: labels, learning, predicting, files. Its codec holds all that is specific to it."""
 
+import copyreg
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -600,7 +601,7 @@ class SsvmPipe(TrainablePipe):
         Raises:
             DamagedModel: the bytes are damaged, incomplete or of a newer version.
         """
-        self._begin(Files(self.trained, exclude).from_bytes(bytes_data, self._learning.warn))
+        self._begin(Files(self.trained, exclude).loaded(bytes_data, self._learning.warn))
         return self
 
     def from_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> "SsvmPipe":
@@ -610,12 +611,12 @@ class SsvmPipe(TrainablePipe):
             DamagedModel: a file is damaged, incomplete or of a newer version.
             OSError: a file is missing, or cannot be read.
         """
-        self._begin(Files(self.trained, exclude).from_disk(path, self._learning.warn))
+        self._begin(Files(self.trained, exclude).loaded(Path(path), self._learning.warn))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings, weights and, if it is to be saved, the solver's state, without derived data."""
-        return _not_yet_made, (type(self),), (self.trained, _fields(self))
+        return copyreg.__newobj__, (type(self),), (self.trained, _fields(self))  # type: ignore[attr-defined]
 
     def __setstate__(self, state: tuple[TrainedState | Learning, dict[str, Any]]) -> None:
         learnt, fields = state
@@ -625,7 +626,7 @@ class SsvmPipe(TrainablePipe):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SsvmPipe":
         """A copy with its own weights and training, which predicts and learns as this one would."""
-        copied = memo[id(self)] = _not_yet_made(type(self))
+        copied = memo[id(self)] = type(self).__new__(type(self))
         fields = {**_fields(self), "_own_annotation": self._own_annotation}
         copied.__setstate__(deepcopy((self._learning, fields), memo))
         return copied
@@ -696,8 +697,3 @@ class SsvmPipe(TrainablePipe):
 def _fields(pipe: SsvmPipe) -> dict[str, Any]:
     """The attributes of a component besides its trained state and its own annotation."""
     return {"scorer": pipe.scorer, **{key: value for key, value in vars(pipe).items() if not key.startswith("_")}}
-
-
-def _not_yet_made(component: type[SsvmPipe]) -> SsvmPipe:
-    """A component that `__setstate__` makes, for pickle."""
-    return component.__new__(component)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from spacy.attrs import DEP, HEAD, SENT_START
+from spacy.attrs import DEP, HEAD
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -13,6 +13,7 @@ from ..models.named_parts import numbers_of
 from ..models.tree.space import TreeGold
 from ..structures import NONE_OF_THESE, UNKNOWN
 from ..structures.tree.scored import KnownTree
+from .codec import sent_starts
 from .long_sentences import parts
 
 ROOT = "ROOT"
@@ -33,14 +34,14 @@ def sentence_starts(doc: Doc) -> np.ndarray | None:
     """The known first tokens of sentences, int64, token 0 among them; None if nothing is known."""
     if not len(doc) or not doc.has_annotation("SENT_START"):
         return None
-    starts = np.asarray(doc.to_array(SENT_START)).astype(np.int64) == 1
+    starts = sent_starts(doc) == 1
     starts[0] = True
     return np.flatnonzero(starts)
 
 
 def sets_all_starts(doc: Doc) -> bool:
     """Whether every token after the first is annotated as a sentence start or not."""
-    return bool(np.asarray(doc.to_array(SENT_START))[1:].all())
+    return bool(sent_starts(doc)[1:].all())
 
 
 def _are_crossed(starts: np.ndarray, heads: np.ndarray) -> np.ndarray:
@@ -56,7 +57,7 @@ def _are_crossed(starts: np.ndarray, heads: np.ndarray) -> np.ndarray:
 
 def _completed(doc: Doc, gold: np.ndarray) -> np.ndarray:
     """The Doc's own sentence starts, and gold ones where its own are not set; both int64."""
-    starts = np.asarray(doc.to_array(SENT_START)).astype(np.int64)
+    starts = sent_starts(doc)
     starts[gold[starts[gold] == 0]] = 1
     starts[0] = 1
     return np.flatnonzero(starts == 1)

@@ -19,6 +19,7 @@ from ..models.protocol import (
     Batch,
     DataSet,
     ManyLayouts,
+    OutputSpace,
     Predictor,
     Settings,
     Start,
@@ -83,8 +84,7 @@ class TrainedState:
 
     def anew(self) -> "TrainedState":
         """The state of the same component without memory of training, but with its record."""
-        untrained = self.untrained(self.model, self.codec, self.vocab, self.settings, self.solver)
-        return replace(untrained, record=self.record)
+        return _untrained(self.record, None, self.model, self.codec, self.vocab, self.settings, self.solver)
 
     def with_codec(self, codec: Codec) -> "TrainedState":
         """The state with another codec."""
@@ -92,16 +92,11 @@ class TrainedState:
             return self
         if codec.space.labels != self.codec.space.labels:
             return replace(self, codec=codec, structured=bind(self.model, codec.space, self.vocab, self.settings))
-        # It has the names of features that have no weights yet.
-        structured = copy(self.structured)
-        structured.space = codec.space
-        return replace(self, codec=codec, structured=structured)
+        return replace(self, codec=codec, structured=self._rebound(codec.space, self.settings))
 
     def with_settings(self, settings: Settings) -> "TrainedState":
         """The state with other settings."""
-        structured = copy(self.structured)
-        structured.settings = settings
-        return replace(self, settings=settings, structured=structured)
+        return replace(self, settings=settings, structured=self._rebound(self.codec.space, settings))
 
     @property
     def predictor(self) -> Predictor:
@@ -270,8 +265,7 @@ class TrainedState:
 
     def copied(self, codec: Codec) -> "TrainedState":
         """The present weights in a model of their own, with a codec of the same labels, and without training."""
-        copied = self.untrained(self.stored(), codec, self.vocab, self.settings, self.solver)
-        return replace(copied, record=self.record)
+        return _untrained(self.record, None, self.stored(), codec, self.vocab, self.settings, self.solver)
 
     def with_labels(self, labels: Sequence[str]) -> "TrainedState":
         """A state with these weights, and zeros for new labels; training starts anew."""
@@ -346,7 +340,7 @@ class TrainedState:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings, weights and the solver's state, if it is to be saved."""
         state = self.state() if self.settings.save_solver_state else None
-        return _unpickled, (self.stored(), self.codec, self.vocab, self.settings, self.solver, self.record, state)
+        return _untrained, (self.record, state, self.stored(), self.codec, self.vocab, self.settings, self.solver)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "TrainedState":
         """Copy the training under way, too: the copy continues as this one would."""
@@ -391,6 +385,13 @@ class TrainedState:
             return self._present()
         return self._bound(self.stored(self.settings.packing)).load()
 
+    def _rebound(self, space: OutputSpace, settings: Settings) -> StructuredModel:
+        """The structured model with another space of the same labels, and other settings."""
+        # It has the names of features that have no weights yet.
+        structured = copy(self.structured)
+        structured.space, structured.settings = space, settings
+        return structured
+
     def _bound(self, model: Model) -> StructuredModel:
         """The structured model of this thinc Model."""
         return bind(model, self.codec.space, self.vocab, self.settings)
@@ -415,16 +416,9 @@ class TrainedState:
         return self.structured.load() if self.weights is None else self.weights
 
 
-def _unpickled(
-    model: Model,
-    codec: Codec,
-    vocab: Vocab,
-    settings: Settings,
-    solver: Parameters,
-    record: TrainingRecord,
-    state: bytes | None,
-) -> TrainedState:
-    return replace(TrainedState.untrained(model, codec, vocab, settings, solver), record=record, saved_state=state)
+def _untrained(record: TrainingRecord, state: bytes | None, *parts: Any) -> TrainedState:
+    """`TrainedState.untrained` of these parts, with a record and a saved state of the solver."""
+    return replace(TrainedState.untrained(*parts), record=record, saved_state=state)
 
 
 @contextmanager

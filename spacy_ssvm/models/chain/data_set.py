@@ -1,6 +1,7 @@
 """The examples of a sequence component: a chain for each Doc, for each piece of a long one, or for each token."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,7 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         self.examples.joined().gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
-        features, by_use = self.features.without_tokens(), self._by_use and self._by_use.without_chains()
+        features, by_use = self.features.without_tokens(), copy(self._by_use)
         return ChainSet(features, self._constraints, self.seen_labels, self._segmentation, by_use)
 
     def rows(self) -> Rows:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...features.hashing import ABSENT
 from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys, table_of, write_keys
+from ...features.ranges import places_in
 from ...growth import appended, extended, shared
 from ...solvers.problem import Rates
 from ..growing import exponents, rates
@@ -41,7 +42,7 @@ def seen_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray | None:
     """`ChainWeights.seen` of the rows with these keys, uint64 [n]: 0 for absent ones."""
     if weights.seen is None:
         return None
-    places = _places(weights, keys)
+    places = places_in(weights.keys, keys)
     seen = np.zeros(len(keys), np.uint8)
     seen[places != ABSENT] = weights.seen[places[places != ABSENT]]
     return seen
@@ -49,7 +50,7 @@ def seen_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray | None:
 
 def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
     """The label weights of the rows with these keys, uint64 [n], one row after the other: float32 [n · L]."""
-    places, n_labels = _places(weights, keys), len(weights.transitions)
+    places, n_labels = places_in(weights.keys, keys), len(weights.transitions)
     blocks = np.zeros((len(keys), n_labels), np.float32)
     present = np.flatnonzero(places != ABSENT)
     blocks[present] = dense(taken(weights.rows, places[present]), n_labels)
@@ -58,7 +59,7 @@ def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
 
 def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -> ChainWeights:
     """The learnt weights of rows with these keys, uint64, and the earlier `weights` of all others."""
-    is_other, places = np.ones(len(weights.keys), np.bool_), _places(weights, keys)
+    is_other, places = np.ones(len(weights.keys), np.bool_), places_in(weights.keys, keys)
     is_other[places[places != ABSENT]] = False
     others, n_learnt = np.flatnonzero(is_other), len(learnt.keys)
     chosen = np.concatenate([np.arange(n_learnt), n_learnt + others])
@@ -68,14 +69,6 @@ def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -
     seen = [np.zeros(len(part.keys), np.uint8) if part.seen is None else part.seen for part in (learnt, weights)]
     rows = taken(joined_rows([learnt.rows, weights.rows]), chosen)
     return learnt._replace(keys=together[order], rows=rows, seen=np.concatenate(seen)[chosen])
-
-
-def _places(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
-    """The row with each of these keys, uint64 [n], or ABSENT."""
-    if not len(weights.keys):
-        return np.full(len(keys), ABSENT)
-    places = np.searchsorted(weights.keys, keys).clip(max=len(weights.keys) - 1)
-    return np.where(weights.keys[places] == keys, places, ABSENT)
 
 
 COUNTED_TOGETHER = 1 << 21

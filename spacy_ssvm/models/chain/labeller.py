@@ -7,7 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from ...features.columns import ColumnReader
-from ...features.index import Columns, Program, Table, extract_at
+from ...features.index import Columns, Program, Table, extract_at, table_of
 from ...features.program import SplitProgram
 from ...features.word_types import Types
 from ...kernels import kernel
@@ -145,7 +145,6 @@ def labeller(
     reader: ColumnReader,
     program: Program,
     split: SplitProgram,
-    table: Table,
     weights: ChainWeights,
     constraints: Constraints,
     of_tokens: bool = False,
@@ -154,7 +153,7 @@ def labeller(
 
     Sums for word types do not pay with many labels, or where few tokens of a type may be read.
     """
-    rows = fixed_rows(weights.rows, len(constraints.start))
+    table, rows = table_of(weights.keys, weights.hash_bits), fixed_rows(weights.rows, len(constraints.start))
     if of_tokens:
         return Labeller(program, table, rows, FIXED_ALONE, constraints, only=only_labels(constraints))
     decoder = fixed_decoder(constraints, weights.transitions)

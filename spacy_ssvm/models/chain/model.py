@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
@@ -66,7 +65,8 @@ class ChainModel:
             ]
             for found in gold
         ]
-        self._add_names(docs, columns)
+        if self._names is not None:
+            self._names.add(docs, columns, self.extractor, self._hash_bits or 0)
         return EncodedChains(columns, annotated, kinds, self.space.costs()[annotated], forbidden)
 
     def first_pass_examples(self, batches: Sequence[EncodedChains]) -> LabelExamples | None:
@@ -177,7 +177,3 @@ class ChainModel:
             return None
         saved = self.load()
         return FeatureNames(dict(zip(saved.keys.tolist(), saved.names or ())))
-
-    def _add_names(self, docs: Sequence[Doc], columns: Any) -> None:
-        if self._names is not None:
-            self._names.add(docs, columns, self.extractor, self._hash_bits or 0)

@@ -28,11 +28,11 @@ from ..packing import (
     PART_TYPES,
     Packing,
     compress,
+    deflated,
+    inflated,
     pack,
-    pack_floats,
     pack_indices,
     pack_numbers,
-    unpack_floats,
     unpack_indices,
     unpack_numbers,
     unpack_sparse,
@@ -148,13 +148,11 @@ def store(
         ValueError: a weight is not finite, or too large to be loaded.
     """
     n_labels = len(weights.transitions)
-    rows, earlier = _Rows(weights.keys, indices_of(weights.rows, n_labels), weights.seen, weights.names), None
-    if saved is not None:
-        rows, earlier = _side_by_side(rows, saved, n_labels)
-    layers = layered(rows.indices, weights.rows.values, packing, earlier)
-    is_frequent = np.zeros(len(rows.keys), np.bool_) if rows.seen is None else rows.seen >= FREQUENT
-    arrays, used = _packed("", rows.keys, layers, weights.transitions, is_frequent)
-    arrays[SEEN] = pack_numbers(None if rows.seen is None else rows.seen[used])
+    weights, earlier = (weights, None) if saved is None else _side_by_side(weights, saved)
+    layers = layered(indices_of(weights.rows, n_labels), weights.rows.values, packing, earlier)
+    is_frequent = np.zeros(len(weights.keys), np.bool_) if weights.seen is None else weights.seen >= FREQUENT
+    arrays, used = _packed("", weights.keys, layers, weights.transitions, is_frequent)
+    arrays[SEEN] = pack_numbers(None if weights.seen is None else weights.seen[used])
     is_exact = packing == EXACT and (earlier is None or earlier.are_exact)
     if reads_first_pass(model):
         if saved is not None and (packing == EXACT or not saved.are_exact):
@@ -162,8 +160,8 @@ def store(
         else:
             arrays |= _packed_first_pass(no_weights(0) if weights.first_pass is None else weights.first_pass, packing)
     model.attrs.pop(NAMES, None)
-    if rows.names is not None:
-        model.attrs[NAMES] = pack_names([rows.names[number] for number in used.tolist()])
+    if weights.names is not None:
+        model.attrs[NAMES] = pack_names([weights.names[number] for number in used.tolist()])
     store_arrays(model, arrays, [len(labels), weights.hash_bits], labels, is_exact, FORMAT)
 
 
@@ -197,37 +195,28 @@ def reads_first_pass(model: Model) -> bool:
     )
 
 
-class _Rows(NamedTuple):
-    """R feature rows, and where their label weights are: indices int64 [N], row · L + label; else as `ChainWeights`."""
-
-    keys: np.ndarray
-    indices: np.ndarray
-    seen: np.ndarray | None
-    names: tuple[str, ...] | None
-
-
-def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, SavedLayers]:
-    """The rows of both the weights and the file, ascending, with so many labels each, and the layers of the file."""
+def _side_by_side(weights: ChainWeights, saved: Saved) -> tuple[ChainWeights, SavedLayers]:
+    """The weights with the rows of the file, too, which are empty, and the layers of the file at the same rows."""
     _, _, n_before, bits = saved.arrays[SHAPE].tolist()
     before = _keys("", saved.arrays, bits)
-    keys = np.union1d(rows.keys, before)
-    own, of_file = np.searchsorted(keys, rows.keys), np.searchsorted(keys, before)
+    keys = np.union1d(weights.keys, before)
+    own, of_file = np.searchsorted(keys, weights.keys), np.searchsorted(keys, before)
 
-    def moved(indices: np.ndarray, places: np.ndarray, n_of_row: int) -> np.ndarray:
-        row, label = np.divmod(indices, max(n_of_row, 1))
-        return places[row] * n_labels + label
+    def moved(indices: np.ndarray) -> np.ndarray:
+        row, label = np.divmod(indices, max(n_before, 1))
+        return of_file[row] * len(weights.transitions) + label
 
     seen = names = None
-    if rows.seen is not None:
+    if weights.seen is not None:
         counts = unpack_numbers(saved.arrays[SEEN], len(before))
         seen = np.zeros(len(keys), np.uint8)
         seen[of_file] = 0 if counts is None else counts
-        seen[own] = rows.seen
-    if rows.names is not None:
-        by_key = dict(zip(own.tolist(), rows.names))
+        seen[own] = weights.seen
+    if weights.names is not None:
+        by_key = dict(zip(own.tolist(), weights.names))
         names = tuple(by_key.get(place, "") for place in range(len(keys)))
-    layers = _layers(saved.arrays, len(before) * n_before).moved(lambda indices: moved(indices, of_file, n_before))
-    together = _Rows(keys, moved(rows.indices, own, n_labels), seen, names)
+    layers = _layers(saved.arrays, len(before) * n_before).moved(moved)
+    together = weights._replace(keys=keys, rows=_at_places(weights.rows, own, len(keys)), seen=seen, names=names)
     return together, SavedLayers(layers, saved.are_exact, saved.are_corrected)
 
 
@@ -255,7 +244,7 @@ def _packed(
         f"{prefix}keys": pack_indices(keys[used]),
         **pack(prefix, layers.base),
         **pack_corrected(prefix, layers.corrected),
-        f"{prefix}transitions": pack_floats(transitions.ravel() if transitions.any() else transitions[:0].ravel()),
+        f"{prefix}transitions": deflated(transitions.ravel() if transitions.any() else transitions[:0].ravel()),
     }
     return arrays, used
 
@@ -301,7 +290,7 @@ def _transitions(stored: np.ndarray, max_labels: int) -> np.ndarray:
     Raises:
         DamagedModel: the array is damaged, or it has transitions of more than max_labels labels.
     """
-    flat = unpack_floats(stored, max_labels * max_labels)
+    flat = inflated(stored, {4: "<f4"}, max_labels * max_labels)
     n_labels = math.isqrt(len(flat))
     require(n_labels * n_labels == len(flat), "its transitions do not fit its labels")
     require_weights(flat)
@@ -332,12 +321,16 @@ def widen(weights: ChainWeights, n_labels: int) -> ChainWeights:
 def spread(weights: ChainWeights) -> ChainWeights:
     """Hashed rows at their places among all 2ᵇ, with zeros elsewhere, without names."""
     places, n_rows = weights.keys.astype(np.int64) - 1, 1 << weights.hash_bits
-    sizes, seen = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.uint8)
-    sizes[places] = np.diff(weights.rows.starts)
+    seen, keys = np.zeros(n_rows, np.uint8), np.arange(1, n_rows + 1, dtype=np.uint64)
     seen[places] = 0 if weights.seen is None else weights.seen
-    rows = weights.rows._replace(starts=np.concatenate([[0], np.cumsum(sizes)]))
-    keys = np.arange(1, n_rows + 1, dtype=np.uint64)
-    return weights._replace(keys=keys, rows=rows, seen=seen, names=None)
+    return weights._replace(keys=keys, rows=_at_places(weights.rows, places, n_rows), seen=seen, names=None)
+
+
+def _at_places(rows: SparseRows, places: np.ndarray, n_rows: int) -> SparseRows:
+    """These rows at ascending places, int64, among n_rows; the others are empty."""
+    sizes = np.zeros(n_rows, np.int64)
+    sizes[places] = np.diff(rows.starts)
+    return rows._replace(starts=np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def pack_names(names: Sequence[str]) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The examples of a parser: one tree for each sentence of a Doc."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -24,21 +24,21 @@ from .data import Shape, Trees, dimension, n_rows
 from .oracles import count_features, extent, tree_problem
 
 
+@dataclass(frozen=True, eq=False)
 class EncodedTrees:
     """A batch of n Docs with T tokens in S sentences, as read by the component.
 
-    Args:
+    Attributes:
         docs: int64 [n + 1], first sentence of each Doc.
         columns: attribute keys of the sentences.
         heads, labels: int32 [T], gold, UNKNOWN where unknown; a head is a position in the sentence from 1, 0 for the
             root.
     """
 
-    def __init__(self, docs: np.ndarray, columns: Columns, heads: np.ndarray, labels: np.ndarray) -> None:
-        self.docs = docs
-        self.columns = columns
-        self.heads = heads
-        self.labels = labels
+    docs: np.ndarray
+    columns: Columns
+    heads: np.ndarray
+    labels: np.ndarray
 
     def take(self, docs: list[int]) -> "EncodedTrees":
         """The given Docs only."""
@@ -52,10 +52,9 @@ class EncodedTrees:
     @staticmethod
     def concatenated(batches: Sequence["EncodedTrees"]) -> "EncodedTrees":
         """The batches as a single one."""
-        columns = [batch.columns for batch in batches]
         return EncodedTrees(
             joined_starts([batch.docs for batch in batches]),
-            join_columns(columns),
+            join_columns([batch.columns for batch in batches]),
             np.concatenate([batch.heads for batch in batches]),
             np.concatenate([batch.labels for batch in batches]),
         )
@@ -142,10 +141,8 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
 
     def complete(self, docs: np.ndarray | None, weights: np.ndarray, for_good: bool = False) -> np.ndarray:
         trees = self.examples.joined()
-        of_docs = (
-            np.arange(self._n_known, self.docs.n_examples) if docs is None else np.unique(self.docs.examples(docs))
-        )
-        changed = complete(trees, self._unknown(of_docs), weights)
+        examples = np.arange(self._n_known, self.docs.n_examples) if docs is None else self.docs.examples(docs)
+        changed = complete(trees, self._unknown(np.unique(examples)), weights)
         if for_good:
             known = trees.columns.starts[self._n_known]
             trees.head_costs[known:] = 1.0

@@ -79,7 +79,6 @@ def store(
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.
     """
-    arrays: dict[str, np.ndarray] = {}
     trees, first_pass = weights.trees, masked(weights.first_pass)
     rounding = Packing(packing.weight_dtype)
     if saved is None:

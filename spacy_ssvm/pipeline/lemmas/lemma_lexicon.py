@@ -16,7 +16,8 @@ from spacy.attrs import MORPH, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
-from ...features.hashing import mixed
+from ...features.hashing import ABSENT, mixed
+from ...features.ranges import places_in
 from ...files import read_records
 from ..codec import Survey
 from .edit_scripts import script_of
@@ -182,8 +183,8 @@ class First(NamedTuple):
 
     def sets_of(self, keys: np.ndarray) -> np.ndarray:
         """The number of the set of each key, −1 where nothing is known, int32."""
-        places = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
-        return np.asarray(np.where(self.keys[places] == keys, self.sets[places], np.int32(-1)))
+        places = places_in(self.keys, keys)
+        return np.asarray(np.where(places != ABSENT, self.sets[places], np.int32(-1)))
 
     def get(self, key: int) -> Sequence[str] | None:
         """The scripts of a key; None where nothing is known."""

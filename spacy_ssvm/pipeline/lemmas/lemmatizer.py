@@ -79,6 +79,7 @@ class LemmatizerCodec(ChainCodec):
     """
 
     of_tokens = True
+    attributes = (LEMMA,)
 
     backoff: str | None = "orth"
     min_tree_freq: int = 1
@@ -147,10 +148,6 @@ class LemmatizerCodec(ChainCodec):
         return ScriptKinds(self.labels, self.lexicon, self.lemmas, self.overwrite)
 
     # Predictions
-
-    @property
-    def attributes(self) -> tuple[int, ...]:
-        return (LEMMA,)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         write_values(self.attributes, self.overwrite, docs, predictions, given, self._lemmas_of)

@@ -272,18 +272,15 @@ class SsvmPipe(TrainablePipe):
             else:
                 by_number = numbered(examples)
                 learning.prepare(by_number, given)
-                if nlp is not None and self._is_first(nlp):
+                ours = [] if nlp is None else [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)]
+                # Once for all of our components.
+                if nlp is not None and ours[:1] == [self]:
                     references = [words_of(example.reference) for example in by_number.values()]
                     learning.warn(complaints.tokenizer(nlp, references))
         self._take_over(learning)
 
     def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Any = None,
-        losses: dict[str, float] | None = None,
+        self, examples: Iterable[Example], *, drop: float = 0.0, sgd: Any = None, losses: dict[str, float] | None = None
     ) -> dict[str, float]:
         """Learn from a batch of examples. `drop` is ignored: our solvers do not use it.
 
@@ -688,10 +685,6 @@ class SsvmPipe(TrainablePipe):
         given = list(examples) if isinstance(examples, Iterable) else examples
         validate_examples(given, f"{type(self).__name__}.{method}")
         return given
-
-    def _is_first(self, nlp: Language) -> bool:
-        """Whether it is the first of our components in the pipeline, for messages that are issued once."""
-        return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
 
 
 def _fields(pipe: SsvmPipe) -> dict[str, Any]:

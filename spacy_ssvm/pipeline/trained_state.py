@@ -15,18 +15,7 @@ from thinc.api import Model
 from ..memory import release
 from ..models import store
 from ..models.packing import EXACT, Packing
-from ..models.protocol import (
-    Batch,
-    DataSet,
-    ManyLayouts,
-    OutputSpace,
-    Predictor,
-    Settings,
-    Start,
-    StructuredModel,
-    Weights,
-    bind,
-)
+from ..models.protocol import Batch, DataSet, ManyLayouts, Predictor, Settings, Start, StructuredModel, Weights, bind
 from ..models.store import Saved
 from ..solvers.correction import Correction
 from ..solvers.parameters import Parameters
@@ -385,7 +374,7 @@ class TrainedState:
             return self._present()
         return self._bound(self.stored(self.settings.packing)).load()
 
-    def _rebound(self, space: OutputSpace, settings: Settings) -> StructuredModel:
+    def _rebound(self, space: Any, settings: Settings) -> StructuredModel:
         """The structured model with another space of the same labels, and other settings."""
         # It has the names of features that have no weights yet.
         structured = copy(self.structured)

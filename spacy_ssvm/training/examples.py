@@ -233,9 +233,7 @@ def _encoded(
 
 def is_placeholder(examples: Sequence[Example]) -> bool:
     """Whether this is spaCy's placeholder if `nlp.initialize` gets no examples: one, of the bare words x, y and z."""
-    return len(examples) == 1 and _has_words_only(examples[0].reference, ["x", "y", "z"])
-
-
-def _has_words_only(doc: Doc, words: Sequence[str]) -> bool:
+    if len(examples) != 1 or [token.text for token in examples[0].reference] != ["x", "y", "z"]:
+        return False
     annotation = ("TAG", "POS", "MORPH", "LEMMA", "DEP", "SENT_START", "ENT_IOB")
-    return [token.text for token in doc] == words and not any(map(doc.has_annotation, annotation))
+    return not any(map(examples[0].reference.has_annotation, annotation))

@@ -88,12 +88,7 @@ class Training:
     """
 
     def __init__(
-        self,
-        name: str,
-        parameters: Parameters,
-        data: DataSet,
-        weights: np.ndarray | None = None,
-        n_threads: int = 1,
+        self, name: str, parameters: Parameters, data: DataSet, weights: np.ndarray | None = None, n_threads: int = 1
     ) -> None:
         self.name = name
         self.parameters = parameters

@@ -15,7 +15,7 @@ from ..protocol import ManyLayouts, PartlyKnown, Rows, Sharded
 from .by_use import WeightsByUse
 from .completion import GoldLabels, new_labels_ruled_out, project
 from .data import Chains, dimension, make_chains
-from .encoded import WHOLE_DOCS, EncodedChains, Runs, Segmentation, runs_of_pieces
+from .encoded import EncodedChains, Runs, Segmentation, runs_of_pieces
 from .feature_rows import FeatureRows
 from .first_pass import SeenLabels
 from .oracles import chain_problem, extent
@@ -34,7 +34,7 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
     Args:
         features: their rows.
         constraints: of all chains.
-        seen_labels: of the first pass, if there is one.
+        seen_labels: of the first pass; None if there is none.
         segmentation: of Docs into examples.
         by_use: the numbering of weights, None if they are numbered by row.
     """
@@ -43,8 +43,8 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         self,
         features: FeatureRows,
         constraints: Constraints,
-        seen_labels: SeenLabels | None = None,
-        segmentation: Segmentation = WHOLE_DOCS,
+        seen_labels: SeenLabels | None,
+        segmentation: Segmentation,
         by_use: WeightsByUse | None = None,
     ) -> None:
         nothing, empty = np.zeros(1, np.int64), np.zeros(0, np.int32)

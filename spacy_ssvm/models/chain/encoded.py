@@ -21,35 +21,31 @@ Runs = Sequence[tuple[int, np.ndarray]]
 """Labels, int32, from some token of a Doc on."""
 
 
+@dataclass(eq=False)
 class EncodedChains:
     """A batch of n Docs with T tokens as the component reads them.
 
-    Args:
+    Attributes:
         columns: attribute keys.
         annotated: int32 [T], gold labels, -1 where unknown.
         kinds: int32 [T], rows of the token constraints.
-        costs: float64 [T], losses of wrong labels.
-        wrong: for each Doc the runs of labels known to be wrong, as token and labels, int32; none by default. Their
-            tokens cost 1 where gold is unknown.
+        costs: float64 [T], losses of wrong labels; 0 where gold is unknown, but for `wrong`.
+        wrong: for each Doc the runs of labels known to be wrong, as token and labels, int32. Their tokens cost 1 where
+            gold is unknown.
     """
 
-    def __init__(
-        self,
-        columns: Columns,
-        annotated: np.ndarray,
-        kinds: np.ndarray,
-        costs: np.ndarray,
-        wrong: "Sequence[Runs] | None" = None,
-    ) -> None:
-        self.columns = columns
-        self.annotated = annotated
-        self.kinds = kinds
-        self.costs = np.where(annotated >= 0, costs, 0.0)
-        self.wrong = [()] * (len(columns.starts) - 1) if wrong is None else wrong
-        for first, runs in zip(columns.starts, self.wrong):
+    columns: Columns
+    annotated: np.ndarray
+    kinds: np.ndarray
+    costs: np.ndarray
+    wrong: Sequence[Runs]
+
+    def __post_init__(self) -> None:
+        self.costs = np.where(self.annotated >= 0, self.costs, 0.0)
+        for first, runs in zip(self.columns.starts, self.wrong):
             for start, labels in runs:
                 tokens = slice(first + start, first + start + len(labels))
-                self.costs[tokens] = np.where(annotated[tokens] < 0, 1.0, self.costs[tokens])
+                self.costs[tokens] = np.where(self.annotated[tokens] < 0, 1.0, self.costs[tokens])
 
     def take(self, docs: list[int]) -> "EncodedChains":
         """Only these Docs."""
@@ -122,9 +118,6 @@ class Segmentation:
                 first = places[k]
                 cuts.append(first)
         return np.array(cuts, np.int64)
-
-
-WHOLE_DOCS = Segmentation(whole=True)
 
 
 def runs_of_pieces(wrong: Sequence[Runs], starts: np.ndarray, pieces: np.ndarray) -> Sequence[Runs]:

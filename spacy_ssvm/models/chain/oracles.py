@@ -129,10 +129,7 @@ def extent(chains: Chains) -> Extent:
 
 
 def chain_problem(
-    chains: Chains,
-    n_rows: int,
-    corrections: Corrections = EQUAL_RATES,
-    known: Extent | None = None,
+    chains: Chains, n_rows: int, corrections: Corrections = EQUAL_RATES, known: Extent | None = None
 ) -> Problem:
     """The problem of labelled sequences; n_rows: the number of rows of the feature index.
 

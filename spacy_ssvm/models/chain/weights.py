@@ -13,16 +13,7 @@ from ...features.attributes import DOCUMENT_LABEL
 from ...features.index import KEY_BITS
 from ...features.sets import MAX_HASH_BITS
 from ...features.templates import parse_templates, reads
-from ..layers import (
-    CORRECTED_TYPES,
-    NO_ENTRIES,
-    Layers,
-    SavedLayers,
-    layered,
-    pack_corrected,
-    unpack_corrected,
-    whole,
-)
+from ..layers import CORRECTED_TYPES, NO_ENTRIES, Layers, SavedLayers, layered, pack_corrected, unpack_corrected, whole
 from ..packing import (
     EXACT,
     PART_TYPES,

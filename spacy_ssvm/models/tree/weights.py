@@ -6,15 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from thinc.api import Model
 
-from ..layers import (
-    CORRECTED_TYPES,
-    NO_ENTRIES,
-    Layers,
-    SavedLayers,
-    layered,
-    pack_corrected,
-    unpack_corrected,
-)
+from ..layers import CORRECTED_TYPES, NO_ENTRIES, Layers, SavedLayers, layered, pack_corrected, unpack_corrected
 from ..packing import (
     EXACT,
     MASKED_TYPES,

@@ -1,4 +1,4 @@
-"""Sparse vectors in few bytes: pruned, quantised, and deflated by planes of bytes.
+"""Sparse vectors, and the names of their rows, in few bytes: pruned, quantised, and deflated by planes of bytes.
 
 Numbers of several bytes are stored plane by plane, all first bytes, then all second bytes, as by HDF5's shuffle filter,
 and then deflated: bytes that vary little, such as high bytes and exponents, become small. Ascending indices are stored
@@ -7,11 +7,12 @@ Exact weights are not deflated: that would save a sixth, and inflating would tak
 """
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import srsly
 
 from .store import DamagedModel, require, require_savable, require_weights
 
@@ -37,6 +38,9 @@ PART_TYPES = {"indices": (np.uint8,), "values": (np.uint8,), "scales": (np.float
 
 MASKED_TYPES = {**PART_TYPES, "values": (np.float32, np.uint8)}
 """The types of arrays of a vector that `pack_masked` has packed."""
+
+MAX_NAME = 200
+"""Characters of a name that are kept."""
 
 _BITS = 0
 """In place of the size of a number: the packed indices are bits."""
@@ -337,6 +341,34 @@ def unpack_numbers(packed: np.ndarray, count: int) -> np.ndarray | None:
     numbers = inflated(packed, {1: "<u1"}, count)
     require(len(numbers) in (0, count), "its packed numbers are of a wrong length")
     return numbers if len(numbers) else None
+
+
+def pack_names(names: Sequence[str]) -> np.ndarray:
+    """One name for each row of weights as bytes, uint8."""
+    return np.frombuffer(zlib.compress(srsly.msgpack_dumps([name[:MAX_NAME] for name in names])), np.uint8)
+
+
+def unpack_names(packed: object, n_rows: int) -> tuple[str, ...]:
+    """The names that `pack_names` has packed.
+
+    Raises:
+        DamagedModel: the bytes are damaged, or there are not as many names as rows.
+    """
+    complaint = "the names of its features are damaged"
+    if not isinstance(packed, np.ndarray) or packed.dtype != np.uint8 or packed.ndim != 1:
+        raise DamagedModel(complaint)
+    inflate = zlib.decompressobj()
+    # In UTF-8 a character is at most four bytes, and before each string there are at most five.
+    max_bytes = n_rows * (4 * MAX_NAME + 5) + 5
+    try:
+        names = srsly.msgpack_loads(inflate.decompress(packed.tobytes(), max_bytes + 1))
+    except Exception as error:
+        # Whatever the reader of msgpack makes of garbage.
+        raise DamagedModel(f"{complaint}: {error}") from None
+    whole = inflate.eof and not inflate.unused_data
+    require(whole and isinstance(names, list) and all(isinstance(name, str) for name in names), complaint)
+    require(len(names) == n_rows, "its features and their names are not as many")
+    return tuple(names)
 
 
 def deflated(numbers: np.ndarray, kind: int | None = None) -> np.ndarray:

@@ -237,22 +237,16 @@ class MethodOfDocs(Protocol[P, Answer]):
     def __get__(self, pipe: Any, owner: Any = None) -> AskedOfDocs[P, Answer]: ...
 
 
-class AskedComponent(Protocol):
-    """A component that is asked about Docs."""
-
-    def _without_own(self, docs: Any) -> list[Doc]:
-        """The Docs, or this single one, without the component's own annotation; copies of them, where there is any."""
-
-
 def of_docs(ask: Callable[Concatenate[Any, Sequence[Doc], P], Iterable[Answer]]) -> MethodOfDocs[P, Answer]:
     """A method that takes a Doc, or an iterable of Docs, and returns the answer about it, or the list of answers.
 
     Args:
-        ask: the method for a sequence of Docs without the component's own annotation.
+        ask: the method for a sequence of Docs without the component's own annotation, as its `_without_own` returns
+            them.
     """
 
     @wraps(ask)
-    def asked(self: AskedComponent, docs: Doc | Iterable[Doc], *args: P.args, **kwargs: P.kwargs) -> Any:
+    def asked(self: Any, docs: Doc | Iterable[Doc], *args: P.args, **kwargs: P.kwargs) -> Any:
         answers = list(ask(self, self._without_own(docs), *args, **kwargs))
         return answers[0] if isinstance(docs, Doc) else answers
 

@@ -450,7 +450,7 @@ class SsvmPipe(TrainablePipe):
         try:
             yield mem
         finally:
-            self.trained.forget_types()
+            self.trained.structured.reader.forget_types()
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """The figures of the scorer, which gets the labels and no whitespace tokens; none without a scorer."""

@@ -102,7 +102,8 @@ class TrainedState:
         """The present weights as they will be saved, and the predictor with these."""
         # The examples of the last update may be gone.
         release()
-        weights = self._as_saved()
+        is_as_saved = self._is_as_saved()
+        weights = self._present() if is_as_saved else self._bound(self.stored(self.settings.packing)).load()
         return weights, self.structured.predictor(weights)
 
     def without_predictor(self) -> "TrainedState":
@@ -128,10 +129,6 @@ class TrainedState:
         """The state whose training is a copy that goes on by itself; model, templates and vocabulary are shared."""
         shared = (self.model, self.structured, self.vocab, self.codec)
         return replace(self, training=deepcopy(self.training, {id(part): part for part in shared}))
-
-    def forget_types(self) -> None:
-        """Drop all memory of word types, whose strings may be gone."""
-        self.structured.reader.forget_types()
 
     def checked(self) -> "TrainedState":
         """The state after a model was loaded; the model and its weights are checked.
@@ -367,12 +364,6 @@ class TrainedState:
             return True
         start = self._start()
         return start is not None and start.are_corrected and not start.are_exact
-
-    def _as_saved(self) -> Any:
-        """The present weights as they will be saved."""
-        if self._is_as_saved():
-            return self._present()
-        return self._bound(self.stored(self.settings.packing)).load()
 
     def _rebound(self, space: Any, settings: Settings) -> StructuredModel:
         """The structured model with another space of the same labels, and other settings."""

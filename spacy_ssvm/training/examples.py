@@ -102,12 +102,11 @@ class ReadExamples:
     @classmethod
     def joined(cls, parts: Sequence["ReadExamples"]) -> "ReadExamples":
         """The examples of several parts of a batch together."""
-        examples, marks, gold = dict[int, Example](), dict[int, Marks](), dict[int, Any]()
-        for part in parts:
-            examples |= part.examples
-            marks |= part.marks
-            gold |= part.gold
-        return cls(examples, marks, gold)
+
+        def of_all(name: str) -> dict[int, Any]:
+            return {number: value for part in parts for number, value in getattr(part, name).items()}
+
+        return cls(of_all("examples"), of_all("marks"), of_all("gold"))
 
     def annotated(self) -> "ReadExamples":
         """Keep the gold annotation of examples that have anything to learn, or that are known."""

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..features.index import Columns, Program, add_features, empty_table, row_keys
 from ..features.ranges import ranges_of
+from ..models.chain.by_use import WeightsByUse
 from ..models.chain.data import Chains, make_chains
-from ..models.chain.decoders import has_many_labels, learning_decoder
-from ..models.chain.numbering import FREQUENT, new_numbering, new_steps
-from ..models.chain.oracles import chain_problem, problem_by_use
+from ..models.chain.decoders import has_many_labels
+from ..models.chain.oracles import chain_problem, extent
 from ..models.chain.scores import decode_sequences
 from ..solvers.learner import run_epoch, start
 from ..solvers.perceptron import Perceptron
@@ -166,13 +166,10 @@ class Labelling:
         """A function that labels sequences, after learning from examples in these orders."""
         if not has_many_labels(self._chains.constraints):
             return partial(decode_sequences, weights=self._learnt(chain_problem(self._chains, self._n_rows), orders))
-        n_labels = len(self._chains.constraints.start)
         counts = np.bincount(self._chains.rows, minlength=self._n_rows)
-        numbering = new_numbering(self._n_rows, n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
-        steps = new_steps(n_labels, np.zeros(0, np.int64))
-        decoder = learning_decoder(self._chains.constraints, steps)
-        weights = self._learnt(problem_by_use(self._chains._replace(numbering=numbering, decoder=decoder)), orders)
-        return lambda chains: decode_sequences(chains._replace(numbering=numbering, decoder=decoder), weights)
+        used = WeightsByUse.new(counts, self._chains.constraints, of_tokens=False)
+        weights = self._learnt(used.problem(self._chains, self._n_rows, extent(self._chains)), orders)
+        return lambda chains: decode_sequences(chains._replace(numbering=used.numbering, decoder=used.decoder), weights)
 
     def _learnt(self, problem: Problem, orders: list[np.ndarray]) -> np.ndarray:
         """The weights after an epoch in each of these orders."""

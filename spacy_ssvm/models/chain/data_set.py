@@ -163,7 +163,7 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         return changed
 
     def state(self) -> list[np.ndarray]:
-        keys = np.zeros(0, np.uint64) if self.features.hash_bits else self.features.keys()
+        keys = self.features.index()
         index = keys if self._by_use is None else np.concatenate([keys, self._by_use.index()])
         return [index, *([] if self.seen_labels is None else self.seen_labels.notes())]
 
@@ -183,8 +183,9 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
 
     def rows(self) -> Rows:
         n_labels = len(self._constraints.start)
-        keys = np.zeros(0, np.uint64) if self.features.hash_bits else self.features.keys()
-        return Rows(keys, n_labels * n_labels, n_labels, self.features.counts(self.examples.joined().rows))
+        return Rows(
+            self.features.index(), n_labels * n_labels, n_labels, self.features.counts(self.examples.joined().rows)
+        )
 
     def shared(self) -> np.ndarray:
         """Nothing: each shard has a first pass of its own."""

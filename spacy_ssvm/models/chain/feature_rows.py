@@ -129,6 +129,10 @@ class FeatureRows:
         """The key of each row, uint64 [R]."""
         return self._keys if self._table is None or self.earlier.weights is not None else row_keys(self._table)
 
+    def index(self) -> np.ndarray:
+        """The keys, uint64 [R], if they are an exact index; a hashed one is the same for all features."""
+        return np.zeros(0, np.uint64) if self.hash_bits else self.keys()
+
     @property
     def hash_bits(self) -> int:
         """The bits of a hashed index; 0 for an exact one."""

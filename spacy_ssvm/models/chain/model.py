@@ -53,7 +53,7 @@ class ChainModel:
         docs = [example.predicted for example in examples]
         require_of_each_token(self.space.name, docs, [found.labels for found in gold])
         columns, _, values = self.reader.read_types(docs, self._vocab, self.space.kinds.attributes)
-        numbers = self.space.numbers()
+        numbers = {label: number for number, label in enumerate(self.labels)}
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
         kinds = self.space.kinds.to_learn(docs, values, annotated)
         self.space.kinds.write_columns(docs, values, kinds, self.reader.by_name(columns))

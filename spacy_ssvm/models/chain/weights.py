@@ -1,12 +1,10 @@
 """The weights of a linear chain in a model file: sparse rows of label weights, and transitions."""
 
 import math
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import srsly
 from thinc.api import Model
 
 from ...features.attributes import DOCUMENT_LABEL
@@ -23,30 +21,20 @@ from ..packing import (
     inflated,
     pack,
     pack_indices,
+    pack_names,
     pack_numbers,
     unpack_indices,
+    unpack_names,
     unpack_numbers,
     unpack_sparse,
 )
-from ..store import (
-    NAMES,
-    SHAPE,
-    DamagedModel,
-    Saved,
-    load_arrays,
-    require,
-    require_savable,
-    require_weights,
-    store_arrays,
-)
+from ..store import NAMES, SHAPE, Saved, load_arrays, require, require_savable, require_weights, store_arrays
 from .rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
 from .space import ChainSpace
 
 FORMAT = 6
 """The format of chains."""
 
-MAX_NAME = 200
-"""Characters of a name that are kept."""
 SEEN = "seen"
 FREQUENT = 4
 """`ChainWeights.seen` from which a row stays in a file that drops all its weights: corrections move a row that is not
@@ -322,31 +310,3 @@ def _at_places(rows: SparseRows, places: np.ndarray, n_rows: int) -> SparseRows:
     sizes = np.zeros(n_rows, np.int64)
     sizes[places] = np.diff(rows.starts)
     return rows._replace(starts=np.concatenate([[0], np.cumsum(sizes)]))
-
-
-def pack_names(names: Sequence[str]) -> np.ndarray:
-    """One name for each row of weights as bytes, uint8."""
-    return np.frombuffer(zlib.compress(srsly.msgpack_dumps([name[:MAX_NAME] for name in names])), np.uint8)
-
-
-def unpack_names(packed: object, n_rows: int) -> tuple[str, ...]:
-    """The names that `pack_names` has packed.
-
-    Raises:
-        DamagedModel: the bytes are damaged, or there are not as many names as rows.
-    """
-    complaint = "the names of its features are damaged"
-    if not isinstance(packed, np.ndarray) or packed.dtype != np.uint8 or packed.ndim != 1:
-        raise DamagedModel(complaint)
-    inflate = zlib.decompressobj()
-    # In UTF-8 a character is at most four bytes, and before each string there are at most five.
-    max_bytes = n_rows * (4 * MAX_NAME + 5) + 5
-    try:
-        names = srsly.msgpack_loads(inflate.decompress(packed.tobytes(), max_bytes + 1))
-    except Exception as error:
-        # Whatever the reader of msgpack makes of garbage.
-        raise DamagedModel(f"{complaint}: {error}") from None
-    whole = inflate.eof and not inflate.unused_data
-    require(whole and isinstance(names, list) and all(isinstance(name, str) for name in names), complaint)
-    require(len(names) == n_rows, "its features and their names are not as many")
-    return tuple(names)

@@ -82,6 +82,28 @@ def known_entries(entries: Iterable[tuple[str, str, str]]) -> dict[int, set[str]
     return known
 
 
+class First(NamedTuple):
+    """The contents of a file. keys: uint64 [N], ascending. sets: int32 [N], each key's place in `scripts`. scripts:
+    distinct sets, each in order."""
+
+    keys: np.ndarray
+    sets: np.ndarray
+    scripts: list[list[str]]
+
+    def sets_of(self, keys: np.ndarray) -> np.ndarray:
+        """The number of the set of each key, −1 where nothing is known, int32."""
+        places = places_in(self.keys, keys)
+        return np.asarray(np.where(places != ABSENT, self.sets[places], np.int32(-1)))
+
+    def get(self, key: int) -> Sequence[str] | None:
+        """The scripts of a key; None where nothing is known."""
+        number = int(self.sets_of(np.array([key], np.uint64))[0]) if len(self.keys) else -1
+        return self.scripts[number] if number >= 0 else None
+
+
+NOTHING = First(np.zeros(0, np.uint64), np.zeros(0, np.int32), [])
+
+
 class LemmaLexicon:
     """Scripts by keys, as `keys_of` makes them. A value: `with_known` makes another lexicon, which shares what it can.
 
@@ -94,15 +116,14 @@ class LemmaLexicon:
 
     def __init__(
         self,
-        first: "First | None" = None,
+        first: First = NOTHING,
         read: Sequence[int] = (),
         growth: Growth[int, Sequence[str]] | None = None,
         packed: str | None = None,
     ) -> None:
-        self._first = First.empty() if first is None else first
-        self._growth = Growth(self._first.get, len(self._first.keys)) if growth is None else growth
-        self._packed = "" if first is None else packed
-        self.read = read
+        self._first, self.read = first, read
+        self._growth = Growth(first.get, len(first.keys)) if growth is None else growth
+        self._packed = "" if first is NOTHING and growth is None else packed
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LemmaLexicon) and (other is self or other.packed == self.packed)
@@ -166,30 +187,6 @@ class LemmaLexicon:
             added = np.array([changed.get(key, -1) for key in keys.tolist()], np.int32)
             sets = np.where(added >= 0, added, sets)
         return sets
-
-
-class First(NamedTuple):
-    """The contents of a file. keys: uint64 [N], ascending. sets: int32 [N], each key's place in `scripts`. scripts:
-    distinct sets, each in order."""
-
-    keys: np.ndarray
-    sets: np.ndarray
-    scripts: list[list[str]]
-
-    @classmethod
-    def empty(cls) -> "First":
-        """Nothing."""
-        return cls(np.zeros(0, np.uint64), np.zeros(0, np.int32), [])
-
-    def sets_of(self, keys: np.ndarray) -> np.ndarray:
-        """The number of the set of each key, −1 where nothing is known, int32."""
-        places = places_in(self.keys, keys)
-        return np.asarray(np.where(places != ABSENT, self.sets[places], np.int32(-1)))
-
-    def get(self, key: int) -> Sequence[str] | None:
-        """The scripts of a key; None where nothing is known."""
-        number = int(self.sets_of(np.array([key], np.uint64))[0]) if len(self.keys) else -1
-        return self.scripts[number] if number >= 0 else None
 
 
 def unpack_lexicon(packed: str) -> LemmaLexicon:

@@ -22,10 +22,11 @@ class Log(Generic[Key, Value]):
         self.n = 0
         self.by_key: dict[Key, list[tuple[int, Value]]] = {}
 
-    def append(self, key: Key, value: Value) -> None:
-        """Change the value of a key from now on."""
-        self.by_key.setdefault(key, []).append((self.n, value))
-        self.n += 1
+    def add(self, changes: Mapping[Key, Value]) -> None:
+        """Change the values of these keys from now on."""
+        for key, value in changes.items():
+            self.by_key.setdefault(key, []).append((self.n, value))
+            self.n += 1
 
 
 class Growth(Generic[Key, Value]):
@@ -65,17 +66,13 @@ class Growth(Generic[Key, Value]):
         """
         if self._time + len(changes) > self._n_first:
             return None
-        log = self._log if self._log.n == self._time else self._own_log()
-        for key, value in changes.items():
-            log.append(key, value)
+        log = self._log
+        if log.n > self._time:
+            # Another one has extended the shared log: a new one gets what this one sees of it.
+            log = Log()
+            log.add(self.changes())
+        log.add(changes)
         return Growth(self._first, self._n_first, log)
-
-    def _own_log(self) -> Log[Key, Value]:
-        """A log of the changes that this mapping sees, because another one has extended the shared log."""
-        log: Log[Key, Value] = Log()
-        for key, value in self.changes().items():
-            log.append(key, value)
-        return log
 
 
 def pack_text(value: Any) -> str:

@@ -11,20 +11,17 @@ from spacy_ssvm.models.chain.rows import dense, sparse_rows
 from spacy_ssvm.models.chain.weights import (
     FORMAT,
     FREQUENT,
-    MAX_NAME,
     TYPES,
     ChainWeights,
     as_vector,
     in_use,
     load,
-    pack_names,
     split,
     spread,
     store,
-    unpack_names,
     widen,
 )
-from spacy_ssvm.models.packing import Packing, deflated, pack_indices, pack_numbers
+from spacy_ssvm.models.packing import MAX_NAME, Packing, deflated, pack_indices, pack_names, pack_numbers, unpack_names
 from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
 
 LABELS = ("A", "B", "C")
@@ -118,6 +115,14 @@ def test_a_vector_has_transitions_and_then_rows(n_rows, n_labels):
     assert np.array_equal(first, given.transitions) and np.array_equal(blocks, rows(given))
     first[0, 0] = 7
     assert vector[0] == 7
+
+
+def test_size_counts_the_weights_of_both_passes():
+    first, second = weights(5, 2), weights(20)
+    vectors = as_vector(first), as_vector(second)
+    expected = sum(map(np.count_nonzero, vectors)), sum(map(len, vectors))
+    assert second._replace(first_pass=first).size() == expected
+    assert first.size() == (np.count_nonzero(vectors[0]), len(vectors[0]))
 
 
 def test_widen_appends_labels():

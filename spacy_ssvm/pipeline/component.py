@@ -32,7 +32,7 @@ from ..training.calibration import CalibrationExample, Fit, fit
 from ..training.examples import is_placeholder, numbered
 from ..training.trainer import Figures
 from ..wording import quoted
-from ..words import copy_of, example_of_words, words_of
+from ..words import example_of_words, words_of
 from . import complaints, training_record
 from .asking import Asking, OfWords, as_docs, checked_docs, of_docs
 from .codec import Codec, renamed
@@ -337,10 +337,7 @@ class SsvmPipe(TrainablePipe):
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples = self._examples(examples, "rehearse")
-        if self._learning.tutor is not None:
-            docs = self._without_own([example.predicted for example in examples])
-            self._learning.rehearse(examples, list(map(copy_of, docs)), losses)
+        self._learning.rehearse(self._examples(examples, "rehearse"), losses)
         return losses
 
     @property

@@ -156,14 +156,11 @@ class Learning:
             self.trained = self.trained.in_parts()
         self._n_updates = 0
 
-    def rehearse(self, examples: Sequence[Example], docs: Sequence[Doc], losses: dict[str, float]) -> None:
-        """Learn the predictions that the component made at `nlp.resume_training`, for these Docs.
-
-        Args:
-            docs: copies of the examples' predicted Docs, without the component's own annotation.
-        """
+    def rehearse(self, examples: Sequence[Example], losses: dict[str, float]) -> None:
+        """Learn the predictions that the component made at `nlp.resume_training`, for the examples' predicted Docs."""
         if self.tutor is None:
             return
+        docs = list(map(copy_of, self._without_own([example.predicted for example in examples])))
         _annotate(self.tutor, docs, Warnings(self.tutor.codec.name))
         # What is rehearsed may contradict what was corrected.
         self._update([Example(example.predicted, doc) for example, doc in zip(examples, docs)], losses)

@@ -159,16 +159,8 @@ class TrainedState:
         first_pass = None if has_weights else learnt_first_pass(self.structured, batches, solver.seed or 0)
         new = tuple(dict.fromkeys((*self.new_labels, *self.codec.unlearnt)))
         begun = Start(weights, solver.corrects, first_pass, new_labels=new if solver.corrects else ())
-        data, vector = self.structured.data_set(begun)
-        return replace(
-            self,
-            training=self._training(solver, data, vector),
-            saved_state=None,
-            has_begun=has_begun,
-            start=start,
-            weights=None,
-            new_labels=new,
-        )
+        training = self._training(solver, *self.structured.data_set(begun))
+        return self._with_training(training, has_begun=has_begun, start=start, new_labels=new)
 
     def data_set(self, batches: Sequence[Batch], seed: int) -> DataSet:
         """A data set, still without Docs, for these batches, with the first pass that is learnt from them."""
@@ -195,15 +187,8 @@ class TrainedState:
                 data, _ = self.structured.data_set(Start(state=[state["index"], *state["notes"]]))
                 training = Training(self.codec.name, solver, data, n_threads=self.settings.n_threads)
                 training.resume(nothing, state)
-                return replace(
-                    self,
-                    training=training,
-                    saved_state=None,
-                    seed=solver.seed or 0,
-                    gets_parts=training.gets_parts,
-                    has_begun=True,
-                    weights=None,
-                )
+                gets_parts = training.gets_parts
+                return self._with_training(training, seed=solver.seed or 0, gets_parts=gets_parts, has_begun=True)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise store.DamagedModel(f"[{self.codec.name}] learning cannot go on: {error}") from error
         warn(
@@ -261,16 +246,8 @@ class TrainedState:
         structured = bind(self.model, codec.space, self.vocab, self.settings)
         if self.are_any():
             self._put(structured, self._present(), EXACT)
-        return replace(
-            self,
-            codec=codec,
-            structured=structured,
-            training=None,
-            saved_state=None,
-            start=None,
-            weights=None,
-            new_labels=(*self.new_labels, *labels),
-        )
+        new = (*self.new_labels, *labels)
+        return self._with_training(None, codec=codec, structured=structured, start=None, new_labels=new)
 
     @property
     def corrects(self) -> bool:
@@ -346,6 +323,10 @@ class TrainedState:
         except ValueError as error:
             raise ValueError(f"[{self.codec.name}] the state of its solver cannot be saved: {error}") from None
         return self.saved_state if state is None else state_file.pack(state)
+
+    def _with_training(self, training: Trainer | None, **changes: Any) -> "TrainedState":
+        """The state with a training, or none, in place of a saved one and of weights that were read before."""
+        return replace(self, training=training, saved_state=None, weights=None, **changes)
 
     def _training(self, solver: Parameters, data: DataSet, weights: np.ndarray | None) -> Training:
         training = Training(self.codec.name, solver, data, weights, self.settings.n_threads)

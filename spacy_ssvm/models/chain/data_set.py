@@ -65,18 +65,10 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         features: Any = slice(None)
         if self._segmentation.of_tokens:
             features, feature_starts = elements(feature_starts, tokens), taken_starts(feature_starts, tokens)
-        gold = encoded.annotated[tokens]
-        annotated = gold.copy()
-        chunk = make_chains(
-            starts,
-            feature_starts,
-            rows[features],
-            np.full(len(annotated), -1, np.int32),
-            self._constraints,
-            values[features],
-            self._gold.costs(gold, encoded.costs[tokens]),
-            encoded.kinds[tokens],
-        )
+        gold, kinds = encoded.annotated[tokens], encoded.kinds[tokens]
+        annotated, unknown = gold.copy(), np.full(len(gold), -1, np.int32)
+        costs, rows, values = self._gold.costs(gold, encoded.costs[tokens]), rows[features], values[features]
+        chunk = make_chains(starts, feature_starts, rows, unknown, self._constraints, values, costs, kinds)
         project(chunk, annotated)
         wrong: Sequence[Runs] = [()] * int(sizes.sum())
         if not self._segmentation.of_tokens:

@@ -125,16 +125,10 @@ class Labeller:
         """Chains with room for their features."""
         n_tokens = len(kinds)
         max_features = n_tokens * len(self.program.seeds)
-        return FixedChains(
-            starts,
-            np.zeros(n_tokens + 1, np.int64),
-            np.empty(max_features, np.int32),
-            np.empty(max_features, np.float32),
-            kinds,
-            constraints,
-            self.weights,
-            with_kinds(self.decoder, constraints),
-        )
+        feature_starts = np.zeros(n_tokens + 1, np.int64)
+        features = np.empty(max_features, np.int32), np.empty(max_features, np.float32)
+        decoder = with_kinds(self.decoder, constraints)
+        return FixedChains(starts, feature_starts, *features, kinds, constraints, self.weights, decoder)
 
     def _require_finite_values(self, chains: FixedChains) -> None:
         if self._has_real_values:

@@ -103,18 +103,9 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     def add(self, encoded: EncodedTrees) -> np.ndarray:
         heads, labels = encoded.heads.copy(), encoded.labels.copy()
         candidates = self.first_pass.candidates(encoded.columns, heads, TRAINING_SLACK)
-        nothing = np.zeros(len(heads))
-        trees = Trees(
-            encoded.columns,
-            self._program,
-            *candidates,
-            heads.copy(),
-            labels.copy(),
-            nothing,
-            nothing.copy(),
-            self._shape,
-            decoder(self._shape.structure),
-        )
+        gold, shape = (heads.copy(), labels.copy()), self._shape
+        costs = np.zeros(len(heads)), np.zeros(len(heads))
+        trees = Trees(encoded.columns, self._program, *candidates, *gold, *costs, shape, decoder(shape.structure))
         project(trees, heads, labels)
         costs = np.where(heads != UNKNOWN, 1.0, 0.0), np.where(labels != UNKNOWN, 1.0, 0.0)
         trees = trees._replace(head_costs=costs[0], label_costs=costs[1])

@@ -421,10 +421,10 @@ class SsvmPipe(TrainablePipe):
         If a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones, and the log gives
         their places in the stream. Where none of them is bad, a warning says once why the batch has failed.
         """
-        n_before, failure = 0, None
+        n_before = 0
         batches: Iterator[Iterable[Doc]] = util.minibatch(stream, size=batch_size)  # type: ignore[no-untyped-call]
         for batch in batches:
-            docs, n_done = list(batch), 0
+            docs, n_done, failure = list(batch), 0, None
             try:
                 for part in self._annotated(docs):
                     n_done += len(part)
@@ -438,7 +438,6 @@ class SsvmPipe(TrainablePipe):
                     yield doc
                 complaint = complaints.failed_batch(len(docs), failure) if n_done + n_alone == len(docs) else None
                 self._learning.warn.once("batch", complaint)
-                failure = None
             n_before += len(docs)
 
     @contextmanager

@@ -100,7 +100,7 @@ class Files:
 
         def read_cfg(field: bytes | Path) -> None:
             nonlocal loaded
-            found = srsly.json_loads(field.read_bytes() if isinstance(field, Path) else field)
+            found = srsly.json_loads(_bytes_of(field))
             loaded = _with_cfg(loaded, found, warn)
             cfg.update(found)
 
@@ -116,22 +116,15 @@ class Files:
         def read_state(field: bytes | Path) -> None:
             nonlocal loaded
             if has_model and loaded.settings.save_solver_state and not (isinstance(field, Path) and not field.exists()):
-                state = field.read_bytes() if isinstance(field, Path) else bytes(field)
-                loaded = replace(loaded, saved_state=state_file.unsealed(state, store.digest(model)))
+                state = state_file.unsealed(_bytes_of(field), store.digest(model))
+                loaded = replace(loaded, saved_state=state)
 
         readers: dict[str, Any] = {"cfg": read_cfg, "vocab": read_vocab, "model": read_model, "state": read_state}
         if not has_model:
             before.store()
         try:
             with unchanged_on_error(model):
-                if isinstance(source, Path):
-                    util.from_disk(source, readers, self._exclude)
-                else:
-                    fields = srsly.msgpack_loads(source)
-                    # A field of a damaged name would be passed over.
-                    if not set(fields) <= set(readers):
-                        raise ValueError(f"it has fields {sorted(map(str, fields))}, not {sorted(readers)}")
-                    util.from_dict(fields, readers, self._exclude)
+                _read_fields(source, readers, self._exclude)
                 labels = loaded.codec.labels
                 for label in labels:
                     loaded.codec.check_label(label)
@@ -155,6 +148,22 @@ class Files:
         for label in labels:
             before.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
         return loaded
+
+
+def _read_fields(source: bytes | Path, readers: dict[str, Any], exclude: tuple[str, ...]) -> None:
+    """Call each reader with its file in a folder, or with its field in the bytes."""
+    if isinstance(source, Path):
+        util.from_disk(source, readers, exclude)
+        return
+    fields = srsly.msgpack_loads(source)
+    # A field of a damaged name would be passed over.
+    if not set(fields) <= set(readers):
+        raise ValueError(f"it has fields {sorted(map(str, fields))}, not {sorted(readers)}")
+    util.from_dict(fields, readers, exclude)
+
+
+def _bytes_of(field: bytes | Path) -> bytes:
+    return field.read_bytes() if isinstance(field, Path) else bytes(field)
 
 
 def _with_cfg(trained: TrainedState, cfg: Any, warn: Warnings) -> TrainedState:

@@ -100,7 +100,7 @@ class Files:
 
         def read_cfg(field: bytes | Path) -> None:
             nonlocal loaded
-            found = srsly.json_loads(_bytes_of(field))
+            found = srsly.json_loads(_read_bytes(field))
             loaded = _with_cfg(loaded, found, warn)
             cfg.update(found)
 
@@ -116,7 +116,7 @@ class Files:
         def read_state(field: bytes | Path) -> None:
             nonlocal loaded
             if has_model and loaded.settings.save_solver_state and not (isinstance(field, Path) and not field.exists()):
-                state = state_file.unsealed(_bytes_of(field), store.digest(model))
+                state = state_file.unsealed(_read_bytes(field), store.digest(model))
                 loaded = replace(loaded, saved_state=state)
 
         readers: dict[str, Any] = {"cfg": read_cfg, "vocab": read_vocab, "model": read_model, "state": read_state}
@@ -162,8 +162,8 @@ def _read_fields(source: bytes | Path, readers: dict[str, Any], exclude: tuple[s
     util.from_dict(fields, readers, exclude)
 
 
-def _bytes_of(field: bytes | Path) -> bytes:
-    return field.read_bytes() if isinstance(field, Path) else bytes(field)
+def _read_bytes(field: bytes | Path) -> bytes:
+    return field.read_bytes() if isinstance(field, Path) else field
 
 
 def _with_cfg(trained: TrainedState, cfg: Any, warn: Warnings) -> TrainedState:

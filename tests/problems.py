@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.data import Chains, make_chains
-from spacy_ssvm.models.chain.oracles import chain_problem, multiclass_problem
+from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.problem import Problem
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
@@ -73,6 +73,21 @@ def without_features(n_labels: int = 2) -> Problem:
     """Seven single tokens without features: every ΔΦ vanishes, though Δ = 1 for all labels but gold."""
     chains = random_problem(0, n_examples=7, n_labels=n_labels, max_length=1).data
     return chain_problem(chains._replace(feature_starts=np.zeros_like(chains.feature_starts)), 12)
+
+
+def multiclass_problem(
+    starts: np.ndarray, rows: np.ndarray, values: np.ndarray, classes: np.ndarray, n_classes: int, n_rows: int
+) -> Problem:
+    """Examples with one of n_classes classes each, as chains of length one with loss 0 or 1.
+
+    Args:
+        starts: int64 [n + 1], the first feature of each example.
+        rows: [F], features, below n_rows.
+        values: [F].
+        classes: [n]. w has n_classes² unused transition weights, then n_classes weights per row.
+    """
+    ends = np.arange(len(classes) + 1)
+    return chain_problem(make_chains(ends, starts, rows, classes, unconstrained(n_classes), values), n_rows)
 
 
 def single_tokens(n_labels: int, seed: int) -> tuple[Problem, np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from ..distributed.annotation import Annotation, Annotator, Result
 from ..distributed.pool import WorkerDied
 from ..distributed.shards import DOCS, MAX_BYTES, SUFFIXES, Shard, cut
 from ..distributed.workers import map_unordered
-from ..pipeline.identity import identity
+from ..pipeline.files import identity
 from ..wording import counted
 from .pipelines import CodePath, PipelineName, loaded
 

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 
 from ..features.extractor import Extractor
 from ..features.sets import tagger_features
-from ..models.chain.pieces import MIN_PIECE
+from ..models.chain.encoded import MIN_PIECE
 from ..training.jackknife import Features, Labelling, annotated_documents, frequent_features
 
 LOGGER = logging.getLogger("spacy")

@@ -26,8 +26,7 @@ from ..pipeline.component import SsvmPipe
 from ..pipeline.learning import load_resources
 from ..solvers.sparse import SparseVector
 from ..training import state_file
-from ..training.examples import BATCH, encode, in_parts, read_examples
-from ..training.unreadable import Unreadable
+from ..training.examples import BATCH, Unreadable, encode, in_parts, read_examples
 from ..wording import name_of
 from .common_weights import check_dimension
 from .messages import BlockEpoch, Layout, Setup, block_epoch

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..features.hashing import ABSENT
-from ..models import frequency
+from ..models.growing import exponents
 from ..solvers.sparse import MAX_DIMENSION, SparseVector
 from .messages import Layout
 
@@ -70,10 +70,10 @@ def common(layouts: Sequence[Layout]) -> Common:
     first, width, dimension = layouts[0].first, layouts[0].width, layouts[0].dimension
     if not len(layouts[0].keys):
         counts = np.sum([layout.counts for layout in layouts], axis=0)
-        return Common(layouts[0].keys, frequency.exponents(counts, None), [], first, width, dimension)
+        return Common(layouts[0].keys, exponents(counts, None), [], first, width, dimension)
     keys = np.unique(np.concatenate([layout.keys for layout in layouts]))
     rows = [np.searchsorted(keys, layout.keys) for layout in layouts]
     counts = np.zeros(len(keys), np.int64)
     for its_rows, layout in zip(rows, layouts):
         counts[its_rows] += layout.counts
-    return Common(keys, frequency.exponents(counts, None), rows, first, width, first + width * len(keys))
+    return Common(keys, exponents(counts, None), rows, first, width, first + width * len(keys))

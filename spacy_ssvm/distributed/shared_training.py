@@ -12,8 +12,8 @@ from ..models.protocol import DataSet
 from ..solvers.certificate import GAP_ROUNDING
 from ..solvers.learner import Certificate
 from ..training.examples import EncodedExamples
-from ..training.figures import Figures
 from ..training.recognition import Marks
+from ..training.trainer import Figures
 from .rules.rule import Driver
 from .shared_blocks import SharedBlocks
 

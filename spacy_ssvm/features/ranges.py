@@ -1,6 +1,11 @@
-"""Ranges that lie one after the other in a flat array: range k has the members starts[k] … starts[k + 1] − 1."""
+"""Ranges that lie one after the other in a flat array: range k has the members starts[k] … starts[k + 1] − 1.
+
+And the places of numbers in an ascending array.
+"""
 
 import numpy as np
+
+from .hashing import ABSENT
 
 
 def elements(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -27,3 +32,11 @@ def joined_starts(starts: list[np.ndarray]) -> np.ndarray:
     """The starts of several lists of ranges one after the other, int64."""
     end = np.cumsum([0, *(part[-1] for part in starts)])
     return np.concatenate([[0], *(part[1:] + before for part, before in zip(starts, end))]).astype(np.int64)
+
+
+def places_in(ascending: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The place of each value among ascending numbers, int64; ABSENT where it is none of them."""
+    if not len(ascending):
+        return np.full(len(values), ABSENT)
+    places = np.searchsorted(ascending, values).clip(max=len(ascending) - 1)
+    return np.where(ascending[places] == values, places, ABSENT)

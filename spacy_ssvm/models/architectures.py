@@ -86,12 +86,9 @@ def check_chain(model: Model) -> None:
     Raises:
         ValueError: `chain` does not make such a model.
     """
-    attributes = model.attrs
-
-    def again() -> Model:
-        return chain(templates(attributes["templates"], hash_bits=attributes["hash_bits"], **_named(attributes)))
-
-    _check_same(model, again)
+    _check_same(
+        model, lambda attrs: chain(templates(attrs["templates"], hash_bits=attrs["hash_bits"], **_named(attrs)))
+    )
 
 
 def check_tree(model: Model) -> None:
@@ -100,24 +97,11 @@ def check_tree(model: Model) -> None:
     Raises:
         ValueError: `tree` does not make such a model.
     """
-    attributes = model.attrs
 
-    def again() -> Model:
-        features = arc_templates(
-            attributes["arcs"],
-            attributes["label_arcs"],
-            attributes["first_pass"],
-            hash_bits=attributes["hash_bits"],
-            label_hash_bits=attributes["label_hash_bits"],
-            **_named(attributes),
-        )
-        return tree(
-            features,
-            attributes["structure"],
-            attributes["order"],
-            attributes["max_heads"],
-            attributes["margin"],
-        )
+    def again(attrs: Mapping[str, Any]) -> Model:
+        bits = {name: attrs[name] for name in ("hash_bits", "label_hash_bits")}
+        features = arc_templates(attrs["arcs"], attrs["label_arcs"], attrs["first_pass"], **bits, **_named(attrs))
+        return tree(features, *(attrs[name] for name in ("structure", "order", "max_heads", "margin")))
 
     _check_same(model, again)
 
@@ -136,10 +120,10 @@ def _named(attributes: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check_same(model: Model, again: Callable[[], Model]) -> None:
-    """Raise a ValueError unless making the model again results in the same name and attributes."""
+def _check_same(model: Model, again: Callable[[Mapping[str, Any]], Model]) -> None:
+    """Raise a ValueError unless making the model again, from its attributes, gives the same name and attributes."""
     try:
-        made = again()
+        made = again(model.attrs)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"its features or settings are damaged: {error}") from error
     if model.name != made.name:

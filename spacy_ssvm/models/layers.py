@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..features.ranges import places_in
 from .packing import EXACT, PART_TYPES, Packing, Sparse, compress, expanded, pack, unpack
 from .store import require_savable
 
@@ -111,10 +112,7 @@ def _differing(indices: np.ndarray, weights: np.ndarray, of_base: np.ndarray, ba
 
 def _values_at(indices: np.ndarray, weights: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The entries of a vector at these places, int64 [m]: float32 [m], 0 where it has none."""
-    if not len(indices):
-        return np.zeros(len(places), np.float32)
-    nearest = np.searchsorted(indices, places).clip(max=len(indices) - 1)
-    return np.where(indices[nearest] == places, weights[nearest], np.float32(0))
+    return np.append(weights, np.float32(0))[places_in(indices, places)]
 
 
 def _sorted(indices: list[np.ndarray], weights: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Sparse vectors in few bytes: pruned, quantised, and deflated by planes of bytes.
+"""Sparse vectors, and the names of their rows, in few bytes: pruned, quantised, and deflated by planes of bytes.
 
 Numbers of several bytes are stored plane by plane, all first bytes, then all second bytes, as by HDF5's shuffle filter,
 and then deflated: bytes that vary little, such as high bytes and exponents, become small. Ascending indices are stored
@@ -7,11 +7,12 @@ Exact weights are not deflated: that would save a sixth, and inflating would tak
 """
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import srsly
 
 from .store import DamagedModel, require, require_savable, require_weights
 
@@ -37,6 +38,9 @@ PART_TYPES = {"indices": (np.uint8,), "values": (np.uint8,), "scales": (np.float
 
 MASKED_TYPES = {**PART_TYPES, "values": (np.float32, np.uint8)}
 """The types of arrays of a vector that `pack_masked` has packed."""
+
+MAX_NAME = 200
+"""Characters of a name that are kept."""
 
 _BITS = 0
 """In place of the size of a number: the packed indices are bits."""
@@ -200,7 +204,7 @@ def pack(prefix: str, sparse: Sparse) -> dict[str, np.ndarray]:
     """A sparse vector as arrays for a model file, named by the prefix and a key of PART_TYPES."""
     return {
         f"{prefix}indices": pack_indices(sparse.indices),
-        f"{prefix}values": _deflated(sparse.values),
+        f"{prefix}values": deflated(sparse.values),
         f"{prefix}scales": sparse.scales.astype(np.float32),
     }
 
@@ -224,8 +228,8 @@ def pack_bits(prefix: str, sparse: Sparse, length: int) -> dict[str, np.ndarray]
 
 def _in_bits(prefix: str, bits: np.ndarray, values: np.ndarray, scales: np.ndarray) -> dict[str, np.ndarray]:
     return {
-        f"{prefix}indices": _deflated(bits, _BITS),
-        f"{prefix}values": values if values.dtype == np.float32 else _deflated(values),
+        f"{prefix}indices": deflated(bits, _BITS),
+        f"{prefix}values": values if values.dtype == np.float32 else deflated(values),
         f"{prefix}scales": scales.astype(np.float32),
     }
 
@@ -267,7 +271,7 @@ def unpack_masked(prefix: str, arrays: Mapping[str, np.ndarray], length: int) ->
 
 
 def _unpacked_bits(packed: np.ndarray, length: int) -> np.ndarray:
-    bits = _inflated(packed, {_BITS: "<u1"}, -(-length // 8))
+    bits = inflated(packed, {_BITS: "<u1"}, -(-length // 8))
     # Ones beyond the last weight would be indices out of range.
     fits = len(bits) == -(-length // 8) and (length % 8 == 0 or int(bits[-1]) >> length % 8 == 0)
     require(fits, "an index is out of range")
@@ -286,7 +290,7 @@ def _unpacked_values(
     """The values of so many entries, and the scales of their blocks."""
     weights, scales = arrays[f"{prefix}values"], arrays[f"{prefix}scales"]
     if weights.dtype == np.uint8:
-        weights = _inflated(weights, {1: "<i1", 2: "<f2", 4: "<f4"}, max_count)
+        weights = inflated(weights, {1: "<i1", 2: "<f2", 4: "<f4"}, max_count)
     require(weights.shape == (count,), "its weights are not as many as their indices")
     n_blocks = -(-count // BLOCK) if weights.itemsize < 4 else 0
     require(scales.shape == (n_blocks,), "its scales are not as many as its blocks of weights")
@@ -303,7 +307,7 @@ def pack_indices(indices: np.ndarray) -> np.ndarray:
     gaps = indices.astype(np.int64)
     gaps[1:] -= indices[:-1].astype(np.int64, copy=False)
     gaps[1:] -= 1
-    return _deflated(gaps.astype(np.min_scalar_type(int(gaps.max(initial=0)))))
+    return deflated(gaps.astype(np.min_scalar_type(int(gaps.max(initial=0)))))
 
 
 def unpack_indices(packed: np.ndarray, below: int) -> np.ndarray:
@@ -312,7 +316,7 @@ def unpack_indices(packed: np.ndarray, below: int) -> np.ndarray:
     Raises:
         DamagedModel: the bytes are damaged, or a number is not below `below`.
     """
-    gaps = _inflated(packed, {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}, below)
+    gaps = inflated(packed, {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}, below)
     # Approximate, but the bound is far below the overflow of int64; the sum of smaller numbers cannot overflow.
     fits = gaps.itemsize < 8 or float(gaps.sum(dtype=np.float64)) + len(gaps) < 2.0**62
     require(fits, "an index is out of range")
@@ -325,7 +329,7 @@ def unpack_indices(packed: np.ndarray, below: int) -> np.ndarray:
 
 def pack_numbers(numbers: np.ndarray | None) -> np.ndarray:
     """Small numbers, uint8 [n] or None, as bytes, uint8."""
-    return _deflated(np.zeros(0, np.uint8) if numbers is None else numbers)
+    return deflated(np.zeros(0, np.uint8) if numbers is None else numbers)
 
 
 def unpack_numbers(packed: np.ndarray, count: int) -> np.ndarray | None:
@@ -334,26 +338,40 @@ def unpack_numbers(packed: np.ndarray, count: int) -> np.ndarray | None:
     Raises:
         DamagedModel: the bytes are damaged, or there are more or fewer numbers.
     """
-    numbers = _inflated(packed, {1: "<u1"}, count)
+    numbers = inflated(packed, {1: "<u1"}, count)
     require(len(numbers) in (0, count), "its packed numbers are of a wrong length")
     return numbers if len(numbers) else None
 
 
-def pack_floats(numbers: np.ndarray) -> np.ndarray:
-    """Numbers, float32 [n], as bytes, uint8, unchanged; runs of zeros take next to nothing."""
-    return _deflated(numbers)
+def pack_names(names: Sequence[str]) -> np.ndarray:
+    """One name for each row of weights as bytes, uint8."""
+    return np.frombuffer(zlib.compress(srsly.msgpack_dumps([name[:MAX_NAME] for name in names])), np.uint8)
 
 
-def unpack_floats(packed: np.ndarray, max_count: int) -> np.ndarray:
-    """The numbers packed by `pack_floats`, float32 [n].
+def unpack_names(packed: object, n_rows: int) -> tuple[str, ...]:
+    """The names that `pack_names` has packed.
 
     Raises:
-        DamagedModel: the bytes are damaged, or there are more numbers than max_count.
+        DamagedModel: the bytes are damaged, or there are not as many names as rows.
     """
-    return _inflated(packed, {4: "<f4"}, max_count)
+    complaint = "the names of its features are damaged"
+    if not isinstance(packed, np.ndarray) or packed.dtype != np.uint8 or packed.ndim != 1:
+        raise DamagedModel(complaint)
+    inflate = zlib.decompressobj()
+    # In UTF-8 a character is at most four bytes, and before each string there are at most five.
+    max_bytes = n_rows * (4 * MAX_NAME + 5) + 5
+    try:
+        names = srsly.msgpack_loads(inflate.decompress(packed.tobytes(), max_bytes + 1))
+    except Exception as error:
+        # Whatever the reader of msgpack makes of garbage.
+        raise DamagedModel(f"{complaint}: {error}") from None
+    whole = inflate.eof and not inflate.unused_data
+    require(whole and isinstance(names, list) and all(isinstance(name, str) for name in names), complaint)
+    require(len(names) == n_rows, "its features and their names are not as many")
+    return tuple(names)
 
 
-def _deflated(numbers: np.ndarray, kind: int | None = None) -> np.ndarray:
+def deflated(numbers: np.ndarray, kind: int | None = None) -> np.ndarray:
     """Numbers [n] as uint8: the number of bytes of each, or their kind, then their planes of bytes, deflated."""
     numbers = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<"))
     width = numbers.itemsize
@@ -369,8 +387,12 @@ def _deflated(numbers: np.ndarray, kind: int | None = None) -> np.ndarray:
     return np.frombuffer(b"".join(packed), np.uint8)
 
 
-def _inflated(packed: np.ndarray, types: Mapping[int, str], max_count: int) -> np.ndarray:
-    """The numbers written by `_deflated`, at most max_count; types: number of bytes → dtype."""
+def inflated(packed: np.ndarray, types: Mapping[int, str], max_count: int) -> np.ndarray:
+    """The numbers, [n], that `deflated` has written; types: number of bytes → dtype.
+
+    Raises:
+        DamagedModel: the bytes are damaged, or there are more numbers than max_count.
+    """
     require(packed.ndim == 1 and len(packed) > 0 and int(packed[0]) in types, "packed numbers are of an unknown type")
     width = np.dtype(types[int(packed[0])]).itemsize
     stream = np.ascontiguousarray(packed[1:]).data

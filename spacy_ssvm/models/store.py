@@ -53,11 +53,7 @@ def make_model(name: str, parameters: Sequence[str], attributes: dict[str, objec
             and may be anything.
     """
     return Model(
-        name,
-        _forward,
-        attrs=dict(attributes),
-        params=dict.fromkeys([*parameters, SHAPE, DIGEST]),
-        ops=NumpyOps(),
+        name, _forward, attrs=dict(attributes), params=dict.fromkeys([*parameters, SHAPE, DIGEST]), ops=NumpyOps()
     )
 
 

@@ -9,6 +9,9 @@ from spacy.morphology import Morphology
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
+from ..features.hashing import ABSENT
+from ..features.ranges import places_in
+
 POS_FEATURE = "POS"
 """The feature of a label that is the coarse tag, as in spaCy's labels."""
 NO_FEATURES = Morphology.EMPTY_MORPH
@@ -89,11 +92,8 @@ class Analyses:
             present: uint64 [T], spaCy's numbers, 0 for none. A number that no label has is no limit.
         """
         first, distinct = self._distinct[column]
-        if not len(distinct):
-            return kinds
-        places = np.searchsorted(distinct, present).clip(max=len(distinct) - 1)
-        is_known = (present != 0) & (distinct[places] == present)
-        return np.where(is_known, first + places, kinds).astype(np.int32)
+        places = places_in(distinct, present)
+        return np.where((present != 0) & (places != ABSENT), first + places, kinds).astype(np.int32)
 
 
 @lru_cache(maxsize=16)

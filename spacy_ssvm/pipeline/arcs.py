@@ -19,8 +19,7 @@ from ..structures.contradiction import CYCLE, SECOND_ROOT, Contradiction
 from ..structures.tree.limits import Limits
 from ..structures.tree.scored import heads_above
 from ..wording import token_name
-from .gold_trees import ROOT, UNNAMED, arcs, known_tree
-from .long_sentences import parts
+from .gold_trees import ROOT, UNNAMED, arcs, known_tree, parts
 from .patterns import Patterns
 
 

@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -40,12 +41,13 @@ class OfWords(NamedTuple):
     prediction: Any
 
 
+@dataclass(frozen=True)
 class Asking:
     """Answers about Docs by the present weights of a component. All annotation of the Docs acts as a constraint.
 
     Docs are read without whitespace tokens; answers number the tokens of the original Docs.
 
-    Args:
+    Attributes:
         codec: names the parts of answers.
         predictor: returns a predictor with the present weights.
         beta: β of the distribution P(y) ∝ exp(β · wᵀΦ(x, y)); None if there is none, and scores are margins.
@@ -53,24 +55,16 @@ class Asking:
         warn: issues the component's warnings.
     """
 
-    def __init__(
-        self,
-        codec: Codec,
-        predictor: Callable[[], Predictor],
-        beta: float | None,
-        reads: Sequence[str],
-        warn: Warnings,
-    ) -> None:
-        self._codec = codec
-        self._predictor = predictor
-        self._beta = beta
-        self._reads = reads
-        self._warn = warn
+    codec: Codec
+    predictor: Callable[[], Predictor]
+    beta: float | None
+    reads: Sequence[str]
+    warn: Warnings
 
     def prepared(self, docs: Sequence[Doc]) -> Callable[[], Sequence[Any]]:
         """Read the Docs; returns a function that predicts their structures, in any thread: `OfWords` for Docs with
         whitespace tokens."""
-        words, predict = self._read(docs, self._predictor())
+        words, predict = self._read(docs, self.predictor())
 
         def named() -> Sequence[Any]:
             with self._naming(words):
@@ -84,7 +78,7 @@ class Asking:
 
     def kbest(self, docs: Sequence[Doc], k: int) -> list[list[tuple[float, list[Any]]]]:
         """For each Doc its k best analyses, best first: their scores, and their parts as the codec names them."""
-        names, count = named_parts(self._codec), checked_count(self._codec.name, k)
+        names, count = named_parts(self.codec), checked_count(self.codec.name, k)
         words, of_docs = self._sequences(docs)
         found = [(doc, best_analyses(sequences, names, count)) for doc, sequences in zip(words, of_docs)]
         return [
@@ -103,11 +97,11 @@ class Asking:
         self, docs: Sequence[Doc], min_score: float | None, listing: Listing | None = None
     ) -> Iterator[tuple[Doc, ScoredParts]]:
         """The Doc of each Doc's words, and what `scored` lists, by words."""
-        smallest = checked_min_score(self._codec.name, min_score, self._beta is not None)
-        names = named_parts(self._codec)
+        smallest = checked_min_score(self.codec.name, min_score, self.beta is not None)
+        names = named_parts(self.codec)
         listing = listing or names.listing
         for words, sequences in zip(*self._sequences(docs)):
-            yield words, scored_parts(sequences, names, listing, self._beta, smallest)
+            yield words, scored_parts(sequences, names, listing, self.beta, smallest)
 
     def part_of(self, doc: Doc, of: Any) -> NamedPart:
         """The part of a Doc that an explanation is asked for.
@@ -115,7 +109,7 @@ class Asking:
         Raises:
             ValueError: it is none.
         """
-        names = named_parts(self._codec)
+        names = named_parts(self.codec)
         try:
             part = names.from_query(of)
             start, end = operator.index(part.start), operator.index(part.end)
@@ -124,19 +118,19 @@ class Asking:
             is_part = False
         if not is_part or not 0 <= (start if part.head is None else part.head) < len(doc):
             raise ValueError(
-                f"[{self._codec.name}] explains {names.query_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
+                f"[{self.codec.name}] explains {names.query_form}, in a Doc of {len(doc):,} tokens, not {of!r}"
             )
         return part
 
     def explain(self, doc: Doc, part: NamedPart | None) -> Explanation:
         """The reasons why the parts of a Doc are predicted, or why the given one is, or is not."""
-        names, scoring = named_parts(self._codec), self._scoring()
+        names, scoring = named_parts(self.codec), self._scoring()
         (words,), sequences = self._read([doc], lambda docs: scoring.explained(docs[0]))
         try:
             asked = None if part is None else self._in_words(words, part)
             explanation = explain([word.text for word in words], sequences, names, asked)
         except ValueError as error:
-            raise ValueError(f"[{self._codec.name}] {error}") from None
+            raise ValueError(f"[{self.codec.name}] {error}") from None
         tokens = tokens_of(words)
         if tokens is None:
             return explanation
@@ -144,8 +138,8 @@ class Asking:
 
     def suggest(self, docs: Sequence[Doc]) -> Iterator[Suggestion]:
         """Rank Docs for annotation, the most useful first."""
-        are_probabilities = self._beta is not None
-        names = named_parts(self._codec)
+        are_probabilities = self.beta is not None
+        names = named_parts(self.codec)
         smallest = SMALLEST_DOUBTFUL_PROBABILITY if are_probabilities else names.smallest_doubtful_margin
         texts, lengths = [], []
         for first in range(0, len(docs), SUGGESTED_TOGETHER):
@@ -160,7 +154,7 @@ class Asking:
 
         Both are without whitespace tokens.
         """
-        parts, found = named_parts(self._codec), []
+        parts, found = named_parts(self.codec), []
         for example, sequences in zip(examples, self._sequences(docs)[1]):
             starts = [sequence.first for sequence in sequences]
             known = parts.known(example, list(zip(starts, [*starts[1:], len(example.predicted)])))
@@ -174,8 +168,13 @@ class Asking:
         return self._read(docs, self._scoring().scored)
 
     def _read(self, docs: Sequence[Doc], read: Callable[[Sequence[Doc]], Answer]) -> tuple[Sequence[Doc], Answer]:
-        """The Docs of the words of Docs, and a predictor's answers about them."""
-        self._check_annotation(docs)
+        """The Docs of the words of Docs, and a predictor's answers about them.
+
+        Warns once of Docs that lack annotation which features have learnt from, or boundaries.
+        """
+        self.warn.once("annotation", unset_annotation(self.reads, docs))
+        complaint = self.codec.complaint([doc for doc in docs if len(doc)])
+        self.warn.once("codec", complaint and f"{complaint} (this is said once)")
         try:
             with self._naming(docs):
                 return docs, read(docs)
@@ -202,16 +201,10 @@ class Asking:
         return part._replace(start=start, end=last + 1, head=None if part.head is None else head)
 
     def _scoring(self) -> ScoringPredictor:
-        predictor = self._predictor()
+        predictor = self.predictor()
         if not isinstance(predictor, ScoringPredictor):
-            raise ValueError(f"[{self._codec.name}] its model only predicts: it has no scores of other structures")
+            raise ValueError(f"[{self.codec.name}] its model only predicts: it has no scores of other structures")
         return predictor
-
-    def _check_annotation(self, docs: Sequence[Doc]) -> None:
-        """Warn once of Docs that lack annotation which features have learnt from, or boundaries."""
-        self._warn.once("annotation", unset_annotation(self._reads, docs))
-        complaint = self._codec.complaint([doc for doc in docs if len(doc)])
-        self._warn.once("codec", complaint and f"{complaint} (this is said once)")
 
     @contextmanager
     def _naming(self, docs: Sequence[Doc]) -> Iterator[None]:
@@ -219,7 +212,7 @@ class Asking:
         try:
             yield
         except Contradiction as error:
-            raise ValueError(f"[{self._codec.name}] {token_name(docs, error.token)}: {error.reason}") from None
+            raise ValueError(f"[{self.codec.name}] {token_name(docs, error.token)}: {error.reason}") from None
 
 
 def _in_tokens(words: Doc, part: NamedPart) -> NamedPart:
@@ -244,22 +237,16 @@ class MethodOfDocs(Protocol[P, Answer]):
     def __get__(self, pipe: Any, owner: Any = None) -> AskedOfDocs[P, Answer]: ...
 
 
-class AskedComponent(Protocol):
-    """A component that is asked about Docs."""
-
-    def _without_own(self, docs: Any) -> list[Doc]:
-        """The Docs, or this single one, without the component's own annotation; copies of them, where there is any."""
-
-
 def of_docs(ask: Callable[Concatenate[Any, Sequence[Doc], P], Iterable[Answer]]) -> MethodOfDocs[P, Answer]:
     """A method that takes a Doc, or an iterable of Docs, and returns the answer about it, or the list of answers.
 
     Args:
-        ask: the method for a sequence of Docs without the component's own annotation.
+        ask: the method for a sequence of Docs without the component's own annotation, as its `_without_own` returns
+            them.
     """
 
     @wraps(ask)
-    def asked(self: AskedComponent, docs: Doc | Iterable[Doc], *args: P.args, **kwargs: P.kwargs) -> Any:
+    def asked(self: Any, docs: Doc | Iterable[Doc], *args: P.args, **kwargs: P.kwargs) -> Any:
         answers = list(ask(self, self._without_own(docs), *args, **kwargs))
         return answers[0] if isinstance(docs, Doc) else answers
 

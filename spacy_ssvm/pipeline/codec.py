@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from spacy.attrs import SENT_START
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -131,6 +132,11 @@ def values_of(doc: Doc, attributes: Sequence[int]) -> np.ndarray:
     return np.asarray(doc.to_array(list(attributes)), np.uint64).reshape(len(doc), len(attributes))
 
 
+def sent_starts(doc: Doc) -> np.ndarray:
+    """Whether sentences start at a Doc's tokens: 1 for a start, −1 for none, 0 where it is not set, int64 [T]."""
+    return np.asarray(doc.to_array(SENT_START)).astype(np.int64)
+
+
 @dataclass(frozen=True)
 class Codec(ABC):
     """A component's annotation as structures, and back. Frozen: other labels make another codec.
@@ -169,7 +175,7 @@ class Codec(ABC):
     def survey(self, examples: Iterable[Example], gold: Sequence[Any]) -> Survey:
         """The survey of these examples and their gold annotation; by default, they have no labels to learn.
 
-        Without examples, it is empty.
+        Without gold annotation, it is empty. Without the examples, it has at least the labels of the annotation.
         """
         return Survey(len(gold), Counter())
 
@@ -183,7 +189,7 @@ class Codec(ABC):
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, Any]) -> Gaps:
         """The gaps in the gold annotation of the examples with these numbers: missing, contradictory or not learnt."""
-        return Gaps(Counter(examples=len(gold)), Counter(), {})
+        return Gaps(Counter(examples=len(gold)), self.survey((), list(gold.values())).label_counts, {})
 
     def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
         """Warn of annotation that is missing, contradictory or not learnt.
@@ -221,6 +227,22 @@ class Codec(ABC):
     def parts(self) -> AnnotationParts | None:
         """The parts of its annotation, for users' questions; None if they have no names."""
         return None
+
+
+def report_labels(codec: Codec, names: Sequence[str], gaps: Gaps, warn: Warn) -> None:
+    """Warn of labels in gold annotation that the component does not have; names: of labels in its settings.
+
+    Raises:
+        ValueError: patterns have labels with other names.
+    """
+    if codec.patterns:
+        codec.patterns.require_known(names)
+    unlisted = sorted(gaps.labels.keys() - {*codec.labels, *names})
+    if unlisted:
+        warn(
+            "the training examples have labels that initialize was not given and that count as missing: "
+            f"{', '.join(unlisted)}"
+        )
 
 
 def named_parts(codec: Codec) -> AnnotationParts:

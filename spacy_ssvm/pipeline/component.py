@@ -1,5 +1,6 @@
 """A component as spaCy sees it: labels, learning, predicting, files. Its codec holds all that is specific to it."""
 
+import copyreg
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,9 +30,9 @@ from ..solvers.problem import Problem
 from ..threads import checked_threads, read_ahead, shares
 from ..training.calibration import CalibrationExample, Fit, fit
 from ..training.examples import is_placeholder, numbered
-from ..training.figures import Figures
+from ..training.trainer import Figures
 from ..wording import quoted
-from ..words import copy_of, example_of_words, words_of
+from ..words import example_of_words, words_of
 from . import complaints, training_record
 from .asking import Asking, OfWords, as_docs, checked_docs, of_docs
 from .codec import Codec, renamed
@@ -271,18 +272,15 @@ class SsvmPipe(TrainablePipe):
             else:
                 by_number = numbered(examples)
                 learning.prepare(by_number, given)
-                if nlp is not None and self._is_first(nlp):
+                ours = [] if nlp is None else [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)]
+                # Once for all of our components.
+                if nlp is not None and ours[:1] == [self]:
                     references = [words_of(example.reference) for example in by_number.values()]
                     learning.warn(complaints.tokenizer(nlp, references))
         self._take_over(learning)
 
     def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Any = None,
-        losses: dict[str, float] | None = None,
+        self, examples: Iterable[Example], *, drop: float = 0.0, sgd: Any = None, losses: dict[str, float] | None = None
     ) -> dict[str, float]:
         """Learn from a batch of examples. `drop` is ignored: our solvers do not use it.
 
@@ -339,10 +337,7 @@ class SsvmPipe(TrainablePipe):
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples = self._examples(examples, "rehearse")
-        if self._learning.tutor is not None:
-            docs = self._without_own([example.predicted for example in examples])
-            self._learning.rehearse(examples, list(map(copy_of, docs)), losses)
+        self._learning.rehearse(self._examples(examples, "rehearse"), losses)
         return losses
 
     @property
@@ -426,10 +421,10 @@ class SsvmPipe(TrainablePipe):
         If a batch fails, each of its Docs is tried alone: the error handler sees only the bad ones, and the log gives
         their places in the stream. Where none of them is bad, a warning says once why the batch has failed.
         """
-        n_before, failure = 0, None
+        n_before = 0
         batches: Iterator[Iterable[Doc]] = util.minibatch(stream, size=batch_size)  # type: ignore[no-untyped-call]
         for batch in batches:
-            docs, n_done = list(batch), 0
+            docs, n_done, failure = list(batch), 0, None
             try:
                 for part in self._annotated(docs):
                     n_done += len(part)
@@ -443,7 +438,6 @@ class SsvmPipe(TrainablePipe):
                     yield doc
                 complaint = complaints.failed_batch(len(docs), failure) if n_done + n_alone == len(docs) else None
                 self._learning.warn.once("batch", complaint)
-                failure = None
             n_before += len(docs)
 
     @contextmanager
@@ -452,7 +446,7 @@ class SsvmPipe(TrainablePipe):
         try:
             yield mem
         finally:
-            self.trained.forget_types()
+            self.trained.structured.reader.forget_types()
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """The figures of the scorer, which gets the labels and no whitespace tokens; none without a scorer."""
@@ -600,7 +594,7 @@ class SsvmPipe(TrainablePipe):
         Raises:
             DamagedModel: the bytes are damaged, incomplete or of a newer version.
         """
-        self._begin(Files(self.trained, exclude).from_bytes(bytes_data, self._learning.warn))
+        self._begin(Files(self.trained, exclude).loaded(bytes_data, self._learning.warn))
         return self
 
     def from_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> "SsvmPipe":
@@ -610,12 +604,12 @@ class SsvmPipe(TrainablePipe):
             DamagedModel: a file is damaged, incomplete or of a newer version.
             OSError: a file is missing, or cannot be read.
         """
-        self._begin(Files(self.trained, exclude).from_disk(path, self._learning.warn))
+        self._begin(Files(self.trained, exclude).loaded(Path(path), self._learning.warn))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings, weights and, if it is to be saved, the solver's state, without derived data."""
-        return _not_yet_made, (type(self),), (self.trained, _fields(self))
+        return copyreg.__newobj__, (type(self),), (self.trained, _fields(self))  # type: ignore[attr-defined]
 
     def __setstate__(self, state: tuple[TrainedState | Learning, dict[str, Any]]) -> None:
         learnt, fields = state
@@ -625,7 +619,7 @@ class SsvmPipe(TrainablePipe):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SsvmPipe":
         """A copy with its own weights and training, which predicts and learns as this one would."""
-        copied = memo[id(self)] = _not_yet_made(type(self))
+        copied = memo[id(self)] = type(self).__new__(type(self))
         fields = {**_fields(self), "_own_annotation": self._own_annotation}
         copied.__setstate__(deepcopy((self._learning, fields), memo))
         return copied
@@ -688,16 +682,7 @@ class SsvmPipe(TrainablePipe):
         validate_examples(given, f"{type(self).__name__}.{method}")
         return given
 
-    def _is_first(self, nlp: Language) -> bool:
-        """Whether it is the first of our components in the pipeline, for messages that are issued once."""
-        return next((pipe for _, pipe in nlp.pipeline if isinstance(pipe, SsvmPipe)), None) is self
-
 
 def _fields(pipe: SsvmPipe) -> dict[str, Any]:
     """The attributes of a component besides its trained state and its own annotation."""
     return {"scorer": pipe.scorer, **{key: value for key, value in vars(pipe).items() if not key.startswith("_")}}
-
-
-def _not_yet_made(component: type[SsvmPipe]) -> SsvmPipe:
-    """A component that `__setstate__` makes, for pickle."""
-    return component.__new__(component)

@@ -12,21 +12,10 @@ from ..inspect.parts import ComparedPart
 from ..models.chain.space import TokenKinds
 from ..models.named_parts import NamedPart
 from ..structures import UNKNOWN
-from ..structures.chain.biluo import (
-    FIXED,
-    FREE,
-    NO_CONTINUATION,
-    OUTSIDE,
-    biluo_constraints,
-    continues,
-    run,
-    segments,
-    segments_above,
-    type_of,
-)
+from ..structures.chain import biluo
 from ..structures.chain.constraints import Constraints
 from ..structures.chain.scored import LabelSequence, Run
-from .tags import Tags
+from .chain_codec import Tags
 
 IOB_MISSING, IOB_INSIDE, IOB_OUTSIDE, IOB_BEGIN = range(4)
 """spaCy's ENT_IOB."""
@@ -40,17 +29,17 @@ class Entities(Tags):
     smallest_doubtful_margin = -1.0
 
     def named(self, part: Run, first: int) -> NamedPart:
-        return NamedPart(first + part.first, first + part.tokens.stop, self.labels[type_of(part)], part=part)
+        return NamedPart(first + part.first, first + part.tokens.stop, self.labels[biluo.type_of(part)], part=part)
 
     def parts(self, y: LabelSequence, first: int) -> list[NamedPart]:
-        return [self.named(run(*segment), first) for segment in segments(y.labels)]
+        return [self.named(biluo.run(*segment), first) for segment in biluo.segments(y.labels)]
 
     def part(self, named: NamedPart, first: int) -> Run:
         self.require_known(named.label)
-        return run(named.start - first, named.end - first, self.labels.index(named.label))
+        return biluo.run(named.start - first, named.end - first, self.labels.index(named.label))
 
     def listing(self, values: Any, min_score: float) -> Iterable[tuple[Run, float]]:
-        return segments_above(values, min_score)
+        return biluo.segments_above(values, min_score)
 
     def item(self, part: NamedPart) -> tuple[int, int, str]:
         return part[:3]
@@ -102,20 +91,20 @@ class EntityKinds(TokenKinds):
     """Tokens after a sentence boundary, blocked tokens, and tokens of entities that stay."""
 
     attributes = constraining = (SENT_START, ENT_IOB, ENT_TYPE)
-    outside = OUTSIDE
+    outside = biluo.OUTSIDE
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._types = {label: number for number, label in enumerate(labels)}
 
     def constraints(self) -> Constraints:
-        return biluo_constraints(len(self._types))
+        return biluo.biluo_constraints(len(self._types))
 
     def to_learn(self, docs: Sequence[Doc], values: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """An entity that contradicts a gold label constrains nothing, nor does a boundary inside a gold entity."""
         start, iob, entity = values.T
-        is_known, bounds = gold != UNKNOWN, (start == 1) & ~continues(gold)
-        kinds = np.where(bounds, NO_CONTINUATION, FREE)
-        kinds[(iob == IOB_BEGIN) & (entity == 0) & ~is_known] = FIXED + OUTSIDE
+        is_known, bounds = gold != UNKNOWN, (start == 1) & ~biluo.continues(gold)
+        kinds = np.where(bounds, biluo.NO_CONTINUATION, biluo.FREE)
+        kinds[(iob == IOB_BEGIN) & (entity == 0) & ~is_known] = biluo.FIXED + biluo.OUTSIDE
         if entity.any():
             first = 0
             for doc in docs:
@@ -132,10 +121,10 @@ class EntityKinds(TokenKinds):
                 contradict them.
         """
         for entity in doc.ents:
-            labels = np.full(len(entity), OUTSIDE)
+            labels = np.full(len(entity), biluo.OUTSIDE)
             if entity.label_ in self._types:
-                labels[:] = run(entity.start, entity.end, self._types[entity.label_]).labels
+                labels[:] = biluo.run(entity.start, entity.end, self._types[entity.label_]).labels
             tokens = slice(entity.start, entity.end)
             is_open = gold[tokens] == UNKNOWN
             if (is_open | (gold[tokens] == labels)).all():
-                kinds[tokens] = np.where(is_open, FIXED + labels, kinds[tokens])
+                kinds[tokens] = np.where(is_open, biluo.FIXED + labels, kinds[tokens])

@@ -1,13 +1,18 @@
-"""The files of a component: "cfg", "model", "vocab" and, if it is to be saved, the solver's "state"."""
+"""The files of a component: "cfg", "model", "vocab" and, if it is to be saved, the solver's "state".
 
+The identity of a pipeline, a digest of all its files, tells whether other files were made with it.
+"""
+
+import hashlib
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import srsly
 from spacy import util
+from spacy.language import Language
 
 from ..files import listed, replace_files
 from ..models import store
@@ -18,25 +23,6 @@ from .complaints import Warnings
 from .trained_state import TrainedState, unchanged_on_error
 
 LOGGER = logging.getLogger("spacy")
-Readers = Mapping[str, Callable[[Any], None]]
-"""For each field a function that reads it from bytes, or from a path."""
-
-
-class FieldSource(NamedTuple):
-    """The source that a component is loaded from: bytes, or a folder.
-
-    Attributes:
-        read: calls each of the given readers, by field, with the source of its field.
-        cfg, state: return the contents of these fields.
-        model: reads the thinc Model.
-        vocab: reads the vocabulary.
-    """
-
-    read: Callable[[Readers], None]
-    cfg: Callable[[Any], Any]
-    state: Callable[[Any], bytes | None]
-    model: Callable[[Any], Any]
-    vocab: Callable[..., Any]
 
 
 class Files:
@@ -77,40 +63,6 @@ class Files:
         if "vocab" not in self._exclude:
             self._trained.vocab.to_disk(folder / "vocab", exclude=self._exclude)
 
-    def from_bytes(self, contents: bytes, warn: Warnings) -> TrainedState:
-        """The state that `to_bytes` has written; warn: issues the component's warnings.
-
-        Raises:
-            DamagedModel: the bytes are damaged, incomplete or of a newer version.
-        """
-        model, vocab = self._trained.model, self._trained.vocab
-
-        def read(readers: Readers) -> None:
-            fields = srsly.msgpack_loads(contents)
-            # A field of a damaged name would be passed over.
-            if not set(fields) <= set(readers):
-                raise ValueError(f"it has fields {sorted(map(str, fields))}, not {sorted(readers)}")
-            util.from_dict(fields, dict(readers), self._exclude)
-
-        return self._loaded(FieldSource(read, srsly.json_loads, bytes, model.from_bytes, vocab.from_bytes), warn)
-
-    def from_disk(self, path: str | Path, warn: Warnings) -> TrainedState:
-        """The state that `to_disk` has written; warn: issues the component's warnings.
-
-        Raises:
-            DamagedModel: a file is damaged, incomplete or of a newer version.
-            OSError: a file is missing, or cannot be read.
-        """
-        model, vocab = self._trained.model, self._trained.vocab
-
-        def read(readers: Readers) -> None:
-            util.from_disk(path, dict(readers), self._exclude)
-
-        def read_cfg(file: Path) -> Any:
-            return srsly.json_loads(file.read_bytes())
-
-        return self._loaded(FieldSource(read, read_cfg, _contents, model.from_disk, vocab.from_disk), warn)
-
     def _contents(self, indent: int | None) -> dict[str, bytes]:
         """The contents of the files but the vocabulary's."""
         trained = self._trained
@@ -130,37 +82,49 @@ class Files:
             LOGGER.debug("[%s] the solver state takes %s bytes", name, f"{len(packed):,}")
         return {field: contents for field, contents in files.items() if field not in self._exclude}
 
-    def _loaded(self, source: FieldSource, warn: Warnings) -> TrainedState:
-        """The state that is read from a source. If it is invalid, the model does not change."""
+    def loaded(self, source: bytes | Path, warn: Warnings) -> TrainedState:
+        """The state in the result of `to_bytes`, or in a folder of `to_disk`.
+
+        If it is invalid, the model does not change.
+
+        Args:
+            warn: issues the component's warnings.
+
+        Raises:
+            DamagedModel: the bytes or a file are damaged, incomplete or of a newer version.
+            OSError: a file is missing, or cannot be read.
+        """
         before, has_model = self._trained, "model" not in self._exclude
         model, loaded, cfg = before.model, before.anew(), dict[str, Any]()
         asked = {key: value for key, value in model.attrs.items() if key not in (*RESOURCES, store.NAMES)}
 
-        def read_cfg(contents: Any) -> None:
+        def read_cfg(field: bytes | Path) -> None:
             nonlocal loaded
-            found = source.cfg(contents)
+            found = srsly.json_loads(_read_bytes(field))
             loaded = _with_cfg(loaded, found, warn)
             cfg.update(found)
 
-        def read_vocab(contents: Any) -> None:
-            source.vocab(contents, exclude=self._exclude)
+        def read_vocab(field: bytes | Path) -> None:
+            vocab: Any = before.vocab
+            (vocab.from_disk if isinstance(field, Path) else vocab.from_bytes)(field, exclude=self._exclude)
 
-        def read_model(contents: Any) -> None:
+        def read_model(field: Any) -> None:
             # Arrays that a file lacks are not to be those of before.
             store.clear(model)
-            source.model(contents)
+            (model.from_disk if isinstance(field, Path) else model.from_bytes)(field)
 
-        def read_state(contents: Any) -> None:
+        def read_state(field: bytes | Path) -> None:
             nonlocal loaded
-            state = source.state(contents) if has_model else None
-            if state is not None and loaded.settings.save_solver_state:
-                loaded = replace(loaded, saved_state=state_file.unsealed(state, store.digest(model)))
+            if has_model and loaded.settings.save_solver_state and not (isinstance(field, Path) and not field.exists()):
+                state = state_file.unsealed(_read_bytes(field), store.digest(model))
+                loaded = replace(loaded, saved_state=state)
 
+        readers: dict[str, Any] = {"cfg": read_cfg, "vocab": read_vocab, "model": read_model, "state": read_state}
         if not has_model:
             before.store()
         try:
             with unchanged_on_error(model):
-                source.read({"cfg": read_cfg, "vocab": read_vocab, "model": read_model, "state": read_state})
+                _read_fields(source, readers, self._exclude)
                 labels = loaded.codec.labels
                 for label in labels:
                     loaded.codec.check_label(label)
@@ -186,6 +150,22 @@ class Files:
         return loaded
 
 
+def _read_fields(source: bytes | Path, readers: dict[str, Any], exclude: tuple[str, ...]) -> None:
+    """Call each reader with its file in a folder, or with its field in the bytes."""
+    if isinstance(source, Path):
+        util.from_disk(source, readers, exclude)
+        return
+    fields = srsly.msgpack_loads(source)
+    # A field of a damaged name would be passed over.
+    if not set(fields) <= set(readers):
+        raise ValueError(f"it has fields {sorted(map(str, fields))}, not {sorted(readers)}")
+    util.from_dict(fields, readers, exclude)
+
+
+def _read_bytes(field: bytes | Path) -> bytes:
+    return field.read_bytes() if isinstance(field, Path) else field
+
+
 def _with_cfg(trained: TrainedState, cfg: Any, warn: Warnings) -> TrainedState:
     """The state with the labels, settings and record in a "cfg"; warns of settings that differ from the config's."""
     config = trained.codec.saved.settings
@@ -196,5 +176,10 @@ def _with_cfg(trained: TrainedState, cfg: Any, warn: Warnings) -> TrainedState:
     return replace(trained.with_codec(codec), record=record)
 
 
-def _contents(path: Path) -> bytes | None:
-    return path.read_bytes() if path.exists() else None
+def identity(nlp: Language) -> dict[str, str]:
+    """The name and the version of a pipeline, and a digest of its files."""
+    digest = hashlib.sha256()
+    root = nlp.path or Path()
+    for path in sorted(path for path in root.rglob("*") if path.is_file()) if nlp.path else []:
+        digest.update(str(path.relative_to(root)).encode() + hashlib.sha256(path.read_bytes()).digest())
+    return {"name": f"{nlp.lang}_{nlp.meta['name']}", "version": nlp.meta["version"], "sha256": digest.hexdigest()}

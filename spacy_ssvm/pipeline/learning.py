@@ -16,10 +16,9 @@ from ..models.protocol import is_incomplete
 from ..models.resources import release_tables, store_resources
 from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
-from ..training.examples import BATCH, ReadExamples, encode, numbered, read_examples
+from ..training.examples import BATCH, ReadExamples, Unreadable, encode, numbered, read_examples
 from ..training.trainer import learn_from
 from ..training.training import Training
-from ..training.unreadable import Unreadable
 from ..wording import name_of
 from ..words import copy_of, example_of_words
 from . import complaints
@@ -157,14 +156,11 @@ class Learning:
             self.trained = self.trained.in_parts()
         self._n_updates = 0
 
-    def rehearse(self, examples: Sequence[Example], docs: Sequence[Doc], losses: dict[str, float]) -> None:
-        """Learn the predictions that the component made at `nlp.resume_training`, for these Docs.
-
-        Args:
-            docs: copies of the examples' predicted Docs, without the component's own annotation.
-        """
+    def rehearse(self, examples: Sequence[Example], losses: dict[str, float]) -> None:
+        """Learn the predictions that the component made at `nlp.resume_training`, for the examples' predicted Docs."""
         if self.tutor is None:
             return
+        docs = list(map(copy_of, self._without_own([example.predicted for example in examples])))
         _annotate(self.tutor, docs, Warnings(self.tutor.codec.name))
         # What is rehearsed may contradict what was corrected.
         self._update([Example(example.predicted, doc) for example, doc in zip(examples, docs)], losses)

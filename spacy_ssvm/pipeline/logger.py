@@ -19,15 +19,11 @@ from .. import memory
 
 if TYPE_CHECKING:
     from ..solvers.learner import Certificate
-    from ..training.figures import Figures
+    from ..training.trainer import Figures
 
-FIGURES: dict[str, Callable[["Figures"], float | None]] = {
-    "Prim~": lambda figures: figures.primal,
-    "Dual": lambda figures: figures.dual,
-    "Planes": lambda figures: figures.planes,
-    "Non-0": lambda figures: figures.non_zeros,
-}
-"""Columns after the loss of each component of ours, for its last complete epoch. "~" marks a running estimate."""
+FIGURES = {"Prim~": "primal", "Dual": "dual", "Planes": "planes", "Non-0": "non_zeros"}
+"""Columns after the loss of each component of ours, and the fields of `Figures` of its last complete epoch. "~" marks a
+running estimate."""
 
 MAX_WITH_FIGURES = 2
 """Components of ours whose figures fit on a screen side by side; of more, the table has the losses only."""
@@ -102,9 +98,7 @@ def console_logger(
             for name, pipe in pipes.items():
                 row.append(_short(info["losses"].get(name, 0.0)))
                 if name in detailed:
-                    row += [
-                        _short(None if pipe.figures is None else figure(pipe.figures)) for figure in FIGURES.values()
-                    ]
+                    row += [_short(getattr(pipe.figures, field, None)) for field in FIGURES.values()]
             row += [_score(info["other_scores"], name) for name in scores]
             row.append(f"{info['score']:.4f}")
             write(message.row(row, widths=widths, aligns=["r"] * len(row), spacing=2))

@@ -39,6 +39,8 @@ class MorphologizerCodec(ChainCodec):
             besides those of each whole label.
     """
 
+    attributes = (MORPH, POS)
+
     overwrite: bool = True
     extend: bool = False
 
@@ -63,10 +65,6 @@ class MorphologizerCodec(ChainCodec):
             # A token that only one of the two is known of has an unknown label.
             pairs = [("", "") if None in pair else pair for pair in zip(*aligned)]
         return ChainGold([joined(pos, morph) if pos or morph else None for pos, morph in pairs])
-
-    @property
-    def attributes(self) -> tuple[int, ...]:
-        return MORPH, POS
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         for doc, _, values, before in with_values(docs, predictions, given, self._values):

@@ -58,6 +58,8 @@ class NerCodec(ChainCodec):
             has them, float64.
     """
 
+    attributes = (ENT_IOB, ENT_TYPE)
+
     incorrect_spans_key: str | None = None
     spans_key: str | None = None
     threshold: float = 0.5
@@ -96,10 +98,6 @@ class NerCodec(ChainCodec):
                 )
             forbidden.append((span.start, run))
         return ChainGold(tags, forbidden)
-
-    @property
-    def attributes(self) -> tuple[int, ...]:
-        return ENT_IOB, ENT_TYPE
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, ChainGold]) -> Gaps:
         found = super().gaps(examples, gold)

@@ -88,7 +88,7 @@ class OwnAnnotation:
             present, written = values_of(doc, attributes), values_of(after, attributes)
             if not np.array_equal(present, written):
                 values = without_written(attributes, present, written, values)
-            left[number] = _copied(doc, attributes, values, given.has_starts)
+            left[number] = _copied(codec, doc, given, values)
         return left
 
 
@@ -147,30 +147,27 @@ def _predicted(
     codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], predict: Predict, given: Given
 ) -> list[Prediction]:
     """The predictions for the Docs with these numbers, made as if there were no annotation of its own on them."""
-    chosen = [docs[number] for number in numbers]
-    blank = [_copied(doc, codec.attributes, _values(codec, doc, given), given.has_starts) for doc in chosen]
+    blank = [_copied(codec, docs[number], given) for number in numbers]
     predictions = predict(blank) if blank else []
-    return [Prediction(len(doc), given, prediction) for doc, prediction in zip(chosen, predictions)]
+    return [Prediction(len(doc), given, prediction) for doc, prediction in zip(blank, predictions)]
 
 
 def _written(codec: Codec, docs: Sequence[Doc], numbers: Sequence[int], writings: Iterable[Prediction]) -> list[Doc]:
     """Copies of the Docs with these numbers, each as directly after the component wrote to it."""
-    copies, writings = [], list(writings)
-    for number, (_, given, _) in zip(numbers, writings):
-        doc = docs[number]
-        copies.append(_copied(doc, codec.attributes, _values(codec, doc, given), given.has_starts))
+    writings = list(writings)
+    copies = [_copied(codec, docs[number], given) for number, (_, given, _) in zip(numbers, writings)]
     if copies:
         codec.write(copies, [writing.prediction for writing in writings], [writing.given for writing in writings])
     return copies
 
 
-def _copied(doc: Doc, attributes: Sequence[int], values: np.ndarray, has_starts: bool) -> Doc:
-    """A copy of a Doc with these values, uint64 [T, A], and with its sentence boundaries or none."""
-    copy = copy_of(doc)
-    starts = values_of(doc, [SENT_START])
-    if attributes:
-        copy.from_array(list(attributes), cast(Any, values))
-    if SENT_START not in attributes:
+def _copied(codec: Codec, doc: Doc, given: Given, values: np.ndarray | None = None) -> Doc:
+    """A copy of a Doc with these values, uint64 [T, A], by default the given ones, and with its sentence boundaries, or
+    none if none are given."""
+    copy, starts = copy_of(doc), values_of(doc, [SENT_START])
+    if codec.attributes:
+        copy.from_array(list(codec.attributes), cast(Any, _values(codec, doc, given) if values is None else values))
+    if SENT_START not in codec.attributes:
         # Heads imply boundaries.
-        copy.from_array([SENT_START], cast(Any, starts if has_starts else np.zeros_like(starts)))
+        copy.from_array([SENT_START], cast(Any, starts if given.has_starts else np.zeros_like(starts)))
     return copy

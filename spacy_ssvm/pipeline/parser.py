@@ -20,10 +20,9 @@ from ..structures.tree.scored import heads_and_labels_above
 from ..training.calibration import Fit
 from ..wording import name_of
 from .arcs import Arcs, ParserSpace
-from .codec import Codec, Gaps, Given, SavedCodec, Survey, Warn, values_of
+from .codec import Codec, Gaps, Given, SavedCodec, Survey, Warn, report_labels, values_of
 from .component import SsvmPipe
-from .gold_trees import FLAWS, ROOT, UNNAMED, gold_trees, sets_all_starts
-from .long_sentences import MAX_SENTENCE, joined
+from .gold_trees import FLAWS, MAX_SENTENCE, ROOT, UNNAMED, gold_trees, joined, sets_all_starts
 from .writing import with_values
 
 
@@ -41,8 +40,9 @@ class ParserCodec(Codec):
         is_projective: whether only projective trees are built.
     """
 
-    multi_root: bool = False
+    attributes = (HEAD, DEP)
 
+    multi_root: bool = False
     overwrite: bool = True
     is_projective: bool = True
 
@@ -63,7 +63,6 @@ class ParserCodec(Codec):
 
     def gaps(self, examples: Mapping[int, Example], gold: Mapping[int, TreeGold]) -> Gaps:
         found = super().gaps(examples, gold)
-        found.labels.update(self.survey((), list(gold.values())).label_counts)
         found.counts["tokens"] = sum(len(one.heads) for one in gold.values())
         for number, one in gold.items():
             for what, tokens in (*one.flaws.items(), ("unknown", np.flatnonzero(one.heads == UNKNOWN))):
@@ -75,6 +74,7 @@ class ParserCodec(Codec):
 
     def report_gaps(self, gaps: Gaps, warn: Warn) -> None:
         counts = gaps.counts
+        report_labels(self, self.space.labels, gaps, warn)
         for what in FLAWS:
             if counts[what]:
                 warn(": ".join((_FLAWS[what], f"{counts[what]:,}, in {listed(gaps.named[what])}")))
@@ -84,18 +84,6 @@ class ParserCodec(Codec):
                 "the model completes them as it learns, in sentences where others have one: "
                 + listed(gaps.named["unknown"])
             )
-        if self.patterns:
-            self.patterns.require_known(self.space.labels)
-        unlisted = sorted(gaps.labels.keys() - set(self.labels) - {ROOT})
-        if unlisted:
-            warn(
-                f"the training examples have labels that initialize was not given and that count as "
-                f"missing: {', '.join(unlisted)}"
-            )
-
-    @property
-    def attributes(self) -> tuple[int, ...]:
-        return HEAD, DEP
 
     @property
     def sets_starts(self) -> bool:

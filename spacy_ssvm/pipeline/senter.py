@@ -17,10 +17,9 @@ from ..models.named_parts import NamedPart
 from ..models.protocol import Predictor
 from ..structures.chain.scored import LabelSequence, Run, labels_above
 from .asking import of_docs
-from .chain_codec import ChainCodec
+from .chain_codec import ChainCodec, Tags
 from .chain_component import ChainComponent
-from .codec import Gaps, Given, Warn
-from .tags import Tags
+from .codec import Gaps, Given, Warn, sent_starts
 from .writing import write_values
 
 INSIDE, START = LABELS = ("I", "S")
@@ -40,6 +39,8 @@ class SenterCodec(ChainCodec):
         ValueError: other labels than LABELS, or a label cost that is not finite, or negative.
     """
 
+    attributes = (SENT_START,)
+
     overwrite: bool = False
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class SenterCodec(ChainCodec):
         are unknown.
         """
         predicted, reference = example.predicted, example.reference
-        given = _sent_starts(reference)
+        given = sent_starts(reference)
         if not given[1:].any():
             return ChainGold([None] * len(predicted))
         names = {1: START, -1: INSIDE, 0: None if (given == -1).any() else INSIDE}
@@ -70,10 +71,6 @@ class SenterCodec(ChainCodec):
                 aligned.append(INSIDE if parts[0] == last else gold[parts[0]])
             last = parts[-1] if len(parts) else last
         return ChainGold(aligned)
-
-    @property
-    def attributes(self) -> tuple[int, ...]:
-        return (SENT_START,)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         def values_of(_: Vocab, __: Sequence[Doc], labels: Sequence[np.ndarray]) -> np.ndarray:
@@ -161,7 +158,7 @@ class _GivenStarts(TokenKinds):
         kinds = super().to_predict(docs, values)
         if self._overwrite or not any(doc.has_annotation("SENT_START") for doc in docs):
             return kinds
-        present = np.concatenate([_sent_starts(doc) for doc in docs])
+        present = np.concatenate([sent_starts(doc) for doc in docs])
         # The first token of a Doc starts a sentence, even if it is annotated otherwise.
         present[_first_tokens(docs)] = 1
         kinds[present == -1] = 1 + LABELS.index(INSIDE)
@@ -203,8 +200,3 @@ def _first_tokens(docs: Sequence[Doc]) -> np.ndarray:
     """The first token of each Doc that has any, counted through all of them, int64."""
     lengths = np.array([len(doc) for doc in docs], np.int64)
     return np.asarray((np.cumsum(lengths) - lengths)[lengths > 0])
-
-
-def _sent_starts(doc: Doc) -> np.ndarray:
-    """1 for a start, -1 for none, 0 where it is not set, int64 [tokens]."""
-    return np.asarray(doc.to_array(SENT_START)).astype(np.int64)

@@ -14,12 +14,13 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
+from ..features.hashing import ABSENT
+from ..features.ranges import places_in
 from ..models.chain.space import ChainGold, TokenKinds
 from ..words import example_of_words
-from .chain_codec import ChainCodec
+from .chain_codec import ChainCodec, gold_strings
 from .chain_component import TagComponent
 from .codec import Given, SavedCodec
-from .tags import gold_strings
 from .writing import write_values
 
 ATTRIBUTES = {"tag": TAG, "pos": POS}
@@ -114,9 +115,9 @@ class _GivenTags(TokenKinds):
         present = np.concatenate([doc.to_array([self._attribute]).ravel() for doc in docs])
         tags = self._values(docs[0].vocab).ravel()
         order = np.argsort(tags)
-        labels = order[np.searchsorted(tags[order], present).clip(max=len(tags) - 1)]
+        places = places_in(tags[order], present)
         # Tags that the component does not have stay, too, without an effect on their neighbours.
-        return np.where(tags[labels] == present, 1 + labels, kinds).astype(np.int32)
+        return np.where(places != ABSENT, 1 + order[places], kinds).astype(np.int32)
 
 
 class SsvmTagger(TagComponent):

@@ -15,17 +15,7 @@ from thinc.api import Model
 from ..memory import release
 from ..models import store
 from ..models.packing import EXACT, Packing
-from ..models.protocol import (
-    Batch,
-    DataSet,
-    ManyLayouts,
-    Predictor,
-    Settings,
-    Start,
-    StructuredModel,
-    Weights,
-    bind,
-)
+from ..models.protocol import Batch, DataSet, ManyLayouts, Predictor, Settings, Start, StructuredModel, Weights, bind
 from ..models.store import Saved
 from ..solvers.correction import Correction
 from ..solvers.parameters import Parameters
@@ -83,8 +73,7 @@ class TrainedState:
 
     def anew(self) -> "TrainedState":
         """The state of the same component without memory of training, but with its record."""
-        untrained = self.untrained(self.model, self.codec, self.vocab, self.settings, self.solver)
-        return replace(untrained, record=self.record)
+        return _untrained(self.record, None, self.model, self.codec, self.vocab, self.settings, self.solver)
 
     def with_codec(self, codec: Codec) -> "TrainedState":
         """The state with another codec."""
@@ -92,16 +81,11 @@ class TrainedState:
             return self
         if codec.space.labels != self.codec.space.labels:
             return replace(self, codec=codec, structured=bind(self.model, codec.space, self.vocab, self.settings))
-        # It has the names of features that have no weights yet.
-        structured = copy(self.structured)
-        structured.space = codec.space
-        return replace(self, codec=codec, structured=structured)
+        return replace(self, codec=codec, structured=self._rebound(codec.space, self.settings))
 
     def with_settings(self, settings: Settings) -> "TrainedState":
         """The state with other settings."""
-        structured = copy(self.structured)
-        structured.settings = settings
-        return replace(self, settings=settings, structured=structured)
+        return replace(self, settings=settings, structured=self._rebound(self.codec.space, settings))
 
     @property
     def predictor(self) -> Predictor:
@@ -118,7 +102,8 @@ class TrainedState:
         """The present weights as they will be saved, and the predictor with these."""
         # The examples of the last update may be gone.
         release()
-        weights = self._as_saved()
+        is_as_saved = self._is_as_saved()
+        weights = self._present() if is_as_saved else self._bound(self.stored(self.settings.packing)).load()
         return weights, self.structured.predictor(weights)
 
     def without_predictor(self) -> "TrainedState":
@@ -144,10 +129,6 @@ class TrainedState:
         """The state whose training is a copy that goes on by itself; model, templates and vocabulary are shared."""
         shared = (self.model, self.structured, self.vocab, self.codec)
         return replace(self, training=deepcopy(self.training, {id(part): part for part in shared}))
-
-    def forget_types(self) -> None:
-        """Drop all memory of word types, whose strings may be gone."""
-        self.structured.reader.forget_types()
 
     def checked(self) -> "TrainedState":
         """The state after a model was loaded; the model and its weights are checked.
@@ -178,16 +159,8 @@ class TrainedState:
         first_pass = None if has_weights else learnt_first_pass(self.structured, batches, solver.seed or 0)
         new = tuple(dict.fromkeys((*self.new_labels, *self.codec.unlearnt)))
         begun = Start(weights, solver.corrects, first_pass, new_labels=new if solver.corrects else ())
-        data, vector = self.structured.data_set(begun)
-        return replace(
-            self,
-            training=self._training(solver, data, vector),
-            saved_state=None,
-            has_begun=has_begun,
-            start=start,
-            weights=None,
-            new_labels=new,
-        )
+        training = self._training(solver, *self.structured.data_set(begun))
+        return self._with_training(training, has_begun=has_begun, start=start, new_labels=new)
 
     def data_set(self, batches: Sequence[Batch], seed: int) -> DataSet:
         """A data set, still without Docs, for these batches, with the first pass that is learnt from them."""
@@ -214,15 +187,8 @@ class TrainedState:
                 data, _ = self.structured.data_set(Start(state=[state["index"], *state["notes"]]))
                 training = Training(self.codec.name, solver, data, n_threads=self.settings.n_threads)
                 training.resume(nothing, state)
-                return replace(
-                    self,
-                    training=training,
-                    saved_state=None,
-                    seed=solver.seed or 0,
-                    gets_parts=training.gets_parts,
-                    has_begun=True,
-                    weights=None,
-                )
+                gets_parts = training.gets_parts
+                return self._with_training(training, seed=solver.seed or 0, gets_parts=gets_parts, has_begun=True)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise store.DamagedModel(f"[{self.codec.name}] learning cannot go on: {error}") from error
         warn(
@@ -270,8 +236,7 @@ class TrainedState:
 
     def copied(self, codec: Codec) -> "TrainedState":
         """The present weights in a model of their own, with a codec of the same labels, and without training."""
-        copied = self.untrained(self.stored(), codec, self.vocab, self.settings, self.solver)
-        return replace(copied, record=self.record)
+        return _untrained(self.record, None, self.stored(), codec, self.vocab, self.settings, self.solver)
 
     def with_labels(self, labels: Sequence[str]) -> "TrainedState":
         """A state with these weights, and zeros for new labels; training starts anew."""
@@ -281,16 +246,8 @@ class TrainedState:
         structured = bind(self.model, codec.space, self.vocab, self.settings)
         if self.are_any():
             self._put(structured, self._present(), EXACT)
-        return replace(
-            self,
-            codec=codec,
-            structured=structured,
-            training=None,
-            saved_state=None,
-            start=None,
-            weights=None,
-            new_labels=(*self.new_labels, *labels),
-        )
+        new = (*self.new_labels, *labels)
+        return self._with_training(None, codec=codec, structured=structured, start=None, new_labels=new)
 
     @property
     def corrects(self) -> bool:
@@ -346,7 +303,7 @@ class TrainedState:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle settings, weights and the solver's state, if it is to be saved."""
         state = self.state() if self.settings.save_solver_state else None
-        return _unpickled, (self.stored(), self.codec, self.vocab, self.settings, self.solver, self.record, state)
+        return _untrained, (self.record, state, self.stored(), self.codec, self.vocab, self.settings, self.solver)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "TrainedState":
         """Copy the training under way, too: the copy continues as this one would."""
@@ -367,6 +324,10 @@ class TrainedState:
             raise ValueError(f"[{self.codec.name}] the state of its solver cannot be saved: {error}") from None
         return self.saved_state if state is None else state_file.pack(state)
 
+    def _with_training(self, training: Trainer | None, **changes: Any) -> "TrainedState":
+        """The state with a training, or none, in place of a saved one and of weights that were read before."""
+        return replace(self, training=training, saved_state=None, weights=None, **changes)
+
     def _training(self, solver: Parameters, data: DataSet, weights: np.ndarray | None) -> Training:
         training = Training(self.codec.name, solver, data, weights, self.settings.n_threads)
         training.gets_parts = self.gets_parts
@@ -385,11 +346,12 @@ class TrainedState:
         start = self._start()
         return start is not None and start.are_corrected and not start.are_exact
 
-    def _as_saved(self) -> Any:
-        """The present weights as they will be saved."""
-        if self._is_as_saved():
-            return self._present()
-        return self._bound(self.stored(self.settings.packing)).load()
+    def _rebound(self, space: Any, settings: Settings) -> StructuredModel:
+        """The structured model with another space of the same labels, and other settings."""
+        # It has the names of features that have no weights yet.
+        structured = copy(self.structured)
+        structured.space, structured.settings = space, settings
+        return structured
 
     def _bound(self, model: Model) -> StructuredModel:
         """The structured model of this thinc Model."""
@@ -415,16 +377,9 @@ class TrainedState:
         return self.structured.load() if self.weights is None else self.weights
 
 
-def _unpickled(
-    model: Model,
-    codec: Codec,
-    vocab: Vocab,
-    settings: Settings,
-    solver: Parameters,
-    record: TrainingRecord,
-    state: bytes | None,
-) -> TrainedState:
-    return replace(TrainedState.untrained(model, codec, vocab, settings, solver), record=record, saved_state=state)
+def _untrained(record: TrainingRecord, state: bytes | None, *parts: Any) -> TrainedState:
+    """`TrainedState.untrained` of these parts, with a record and a saved state of the solver."""
+    return replace(TrainedState.untrained(*parts), record=record, saved_state=state)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..pipeline.component import SsvmPipe
-from ..pipeline.identity import identity
+from ..pipeline.files import identity
 from ..wording import counted
 from ..words import copy_of
 from .answers import Learnt, Undone

@@ -109,7 +109,10 @@ def fit(name: str, examples: Sequence[CalibrationExample]) -> Fit:
         ValueError: there are no gold analyses to fit to, or the best β lies at a bound.
         ImportError: SciPy is not installed.
     """
-    minimize = _minimize_scalar()
+    try:
+        minimize = importlib.import_module("scipy.optimize").minimize_scalar
+    except ImportError as error:
+        raise ImportError("calibration needs SciPy: pip install scipy") from error
     annotated = [example for example in examples if example.known.is_annotated]
     # With the smallest β no sum is lost to rounding.
     used = [example for example in annotated if example.log_likelihood(MIN_BETA) > -math.inf]
@@ -185,10 +188,3 @@ def expected_error(bins: Sequence[Bin]) -> float:
     """
     total = sum(bin.n_items for bin in bins)
     return sum(bin.n_items * abs(bin.mean - bin.right) for bin in bins if bin.n_items) / total if total else math.nan
-
-
-def _minimize_scalar() -> Any:
-    try:
-        return importlib.import_module("scipy.optimize").minimize_scalar
-    except ImportError as error:
-        raise ImportError("calibration needs SciPy: pip install scipy") from error

@@ -1,20 +1,74 @@
-"""Examples on their way into a data set: their gold annotation is read, and they are encoded."""
+"""Examples on their way into a data set: their gold annotation is read, and they are encoded.
 
+Examples that cannot be read are left out with a warning, and the others are learnt from.
+"""
+
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..files import listed
 from ..models.protocol import Batch, StructuredModel
+from ..wording import name_of
 from ..words import example_of_words
 from .recognition import Marks, content_of
-from .unreadable import Unreadable
 
 BATCH = 1000
 """Examples that are encoded at a time before training starts."""
+
+
+class Unreadable:
+    """The examples that a component cannot read; each of them is reported once.
+
+    Args:
+        component: the component's name, for messages.
+    """
+
+    def __init__(self, component: str) -> None:
+        self._component = component
+        self._failures: dict[int, tuple[Example, Exception]] = {}
+        self._reported: WeakSet[Doc] = WeakSet()
+
+    @contextmanager
+    def leaving_out(self, number: int, example: Example) -> Iterator[None]:
+        """Note the example if the body of the `with` fails; number: its place in the corpus or batch, from 0."""
+        try:
+            yield
+        except MemoryError:
+            raise
+        except Exception as error:
+            self._failures[number] = example, error
+
+    def report(self, n_examples: int, n_others: int = 0) -> None:
+        """Warn of the examples noted since the last report, except examples that an earlier report has named.
+
+        Args:
+            n_examples: the size of the corpus or batch.
+            n_others: the number of examples that could be read before.
+
+        Raises:
+            Exception: none of the examples can be read: the error of the first one, whose cause is not the examples.
+        """
+        failures, self._failures = self._failures, {}
+        if failures and len(failures) == n_examples and not n_others:
+            raise next(iter(failures.values()))[1]
+        new = {n: (eg, error) for n, (eg, error) in failures.items() if eg.reference not in self._reported}
+        if not new:
+            return
+        self._reported.update(example.reference for example, _ in new.values())
+        reasons = [f"{name_of(number, eg.predicted)}: {error}" for number, (eg, error) in new.items()]
+        warnings.warn(
+            f"[{self._component}] {len(new):,} of {n_examples:,} examples cannot be read and are left out: "
+            f"{listed(reasons)}",
+            stacklevel=4,
+        )
 
 
 class GoldReader(Protocol):
@@ -48,12 +102,11 @@ class ReadExamples:
     @classmethod
     def joined(cls, parts: Sequence["ReadExamples"]) -> "ReadExamples":
         """The examples of several parts of a batch together."""
-        examples, marks, gold = dict[int, Example](), dict[int, Marks](), dict[int, Any]()
-        for part in parts:
-            examples |= part.examples
-            marks |= part.marks
-            gold |= part.gold
-        return cls(examples, marks, gold)
+
+        def of_all(name: str) -> dict[int, Any]:
+            return {number: value for part in parts for number, value in getattr(part, name).items()}
+
+        return cls(of_all("examples"), of_all("marks"), of_all("gold"))
 
     def annotated(self) -> "ReadExamples":
         """Keep the gold annotation of examples that have anything to learn, or that are known."""
@@ -179,9 +232,7 @@ def _encoded(
 
 def is_placeholder(examples: Sequence[Example]) -> bool:
     """Whether this is spaCy's placeholder if `nlp.initialize` gets no examples: one, of the bare words x, y and z."""
-    return len(examples) == 1 and _has_words_only(examples[0].reference, ["x", "y", "z"])
-
-
-def _has_words_only(doc: Doc, words: Sequence[str]) -> bool:
+    if len(examples) != 1 or [token.text for token in examples[0].reference] != ["x", "y", "z"]:
+        return False
     annotation = ("TAG", "POS", "MORPH", "LEMMA", "DEP", "SENT_START", "ENT_IOB")
-    return [token.text for token in doc] == words and not any(map(doc.has_annotation, annotation))
+    return not any(map(examples[0].reference.has_annotation, annotation))

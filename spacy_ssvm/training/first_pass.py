@@ -1,4 +1,7 @@
-"""First passes, which are learnt from all examples before the solver learns."""
+"""First passes, which are learnt from all examples before the solver learns.
+
+Later corrections change them, too: no tree has a head that its first pass drops, whatever the weights of the trees are.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -9,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..features.columns import Columns
 from ..features.document import links
 from ..models.chain.first_pass import LabelExamples, LearntLabels
 from ..models.chain.weights import in_use
-from ..models.protocol import Batch, StructuredModel, TwoPasses
-from ..models.tree.candidates import BITS, HeadExamples, maximum_likelihood, ranking
+from ..models.protocol import Batch, DataSet, Pruned, StructuredModel, TwoPasses
+from ..models.tree.candidates import BITS, ArcFirstPass, HeadExamples, maximum_likelihood, ranking, ranking_losses
 from ..structures.tree.parts import UNKNOWN
 from .jackknife import Labelling, annotated_documents, frequent_features
 
@@ -28,6 +32,9 @@ EPOCHS = 6
 
 LEARNING_RATE = 0.1
 """AdaGrad's, for the first pass of a parser."""
+
+MAX_STEPS = 10
+"""The max number of steps of a correction."""
 
 
 def learnt_first_pass(model: StructuredModel, batches: Sequence[Batch], seed: int) -> Any:
@@ -83,3 +90,32 @@ def _learnt_heads(examples: HeadExamples, name: str, seed: int) -> np.ndarray:
         100 * int(is_kept.sum()) / int((heads != UNKNOWN).sum()),
     )
     return weights
+
+
+def keep_gold(data: DataSet, docs: np.ndarray) -> None:
+    """Change the first pass, if there is one, so that it keeps the gold structures of these Docs, int64."""
+    if isinstance(data, Pruned):
+        data.first_pass = admitting(data.first_pass, *data.gold_heads(docs))
+
+
+def admitting(first_pass: ArcFirstPass, columns: Columns, heads: np.ndarray) -> ArcFirstPass:
+    """The first pass after small steps, `MAX_STEPS` at most, that end as soon as it keeps all of these heads.
+
+    A step w ← w − (ℓ/2) ∇ℓ / ‖∇ℓ‖² halves ℓ, the sum of −log P(h) over the heads that are not kept, to first order.
+
+    Args:
+        columns: of T tokens.
+        heads: int32 [T], UNKNOWN for tokens that may have any head.
+    """
+    if not len(first_pass.weights):
+        return first_pass
+    for _ in range(MAX_STEPS):
+        missing = (heads != UNKNOWN) & ~first_pass.keeps(columns, heads)[0]
+        if not missing.any():
+            break
+        dropped = np.where(missing, heads, UNKNOWN)
+        data = ranking(first_pass.program, first_pass.bits, columns, dropped)
+        loss, descent = ranking_losses(data, first_pass.weights.astype(np.float64))
+        step = loss / 2 / (descent @ descent)
+        first_pass = replace(first_pass, weights=(first_pass.weights + step * descent).astype(np.float32))
+    return first_pass

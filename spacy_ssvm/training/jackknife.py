@@ -12,10 +12,10 @@ import numpy as np
 
 from ..features.index import Columns, Program, add_features, empty_table, row_keys
 from ..features.ranges import ranges_of
+from ..models.chain.by_use import WeightsByUse
 from ..models.chain.data import Chains, make_chains
-from ..models.chain.decoders import has_many_labels, learning_decoder
-from ..models.chain.numbering import FREQUENT, new_numbering, new_steps
-from ..models.chain.oracles import chain_problem, problem_by_use
+from ..models.chain.decoders import has_many_labels
+from ..models.chain.oracles import chain_problem, extent
 from ..models.chain.scores import decode_sequences
 from ..solvers.learner import run_epoch, start
 from ..solvers.perceptron import Perceptron
@@ -57,23 +57,20 @@ class Features(NamedTuple):
     values: np.ndarray
     keys: np.ndarray
 
-    def at_least(self, min_count: int) -> "Features":
-        """The features that occur at least so often."""
-        return self._only(self._counts() >= min_count)
-
     def for_labels(self, n_labels: int) -> "Features":
         """The most frequent features, with at most MAX_WEIGHTS weights."""
         n_rows = max(1, MAX_WEIGHTS // n_labels)
         if len(self.keys) <= n_rows:
             return self
         chosen = np.zeros(len(self.keys), np.bool_)
-        chosen[np.argsort(-self._counts(), kind="stable")[:n_rows]] = True
-        return self._only(chosen)
+        chosen[np.argsort(-self.counts(), kind="stable")[:n_rows]] = True
+        return self.only(chosen)
 
-    def _counts(self) -> np.ndarray:
+    def counts(self) -> np.ndarray:
+        """How often each row occurs, int64 [R]."""
         return np.bincount(self.rows, minlength=len(self.keys))
 
-    def _only(self, chosen: np.ndarray) -> "Features":
+    def only(self, chosen: np.ndarray) -> "Features":
         """The features of the chosen rows, bool [R], which get consecutive numbers."""
         kept = chosen[self.rows]
         numbers = np.cumsum(chosen, dtype=np.int32) - 1
@@ -84,7 +81,8 @@ class Features(NamedTuple):
 def frequent_features(columns: Columns, program: Program) -> Features:
     """The features that occur at least MIN_COUNT times."""
     table, starts, rows, values = add_features(columns, program, empty_table())
-    return Features(starts, rows, values, row_keys(table)).at_least(MIN_COUNT)
+    features = Features(starts, rows, values, row_keys(table))
+    return features.only(features.counts() >= MIN_COUNT)
 
 
 def blocks(starts: np.ndarray, known: np.ndarray, folds: int) -> np.ndarray:
@@ -117,18 +115,12 @@ class Labelling:
         labels: int32 [T], -1 where unknown.
         n_labels: their number.
         seed: of the order in which perceptrons visit examples.
-        longest: the largest number of tokens that are an example, None for no limit: a perceptron learns once from an
-            example, however long it is.
+        longest: the largest number of tokens that are an example: a perceptron learns once from an example, however
+            long it is.
     """
 
     def __init__(
-        self,
-        features: Features,
-        starts: np.ndarray,
-        labels: np.ndarray,
-        n_labels: int,
-        seed: int,
-        longest: int | None = None,
+        self, features: Features, starts: np.ndarray, labels: np.ndarray, n_labels: int, seed: int, longest: int
     ) -> None:
         known = labels >= 0
         self._starts = starts
@@ -174,13 +166,10 @@ class Labelling:
         """A function that labels sequences, after learning from examples in these orders."""
         if not has_many_labels(self._chains.constraints):
             return partial(decode_sequences, weights=self._learnt(chain_problem(self._chains, self._n_rows), orders))
-        n_labels = len(self._chains.constraints.start)
         counts = np.bincount(self._chains.rows, minlength=self._n_rows)
-        numbering = new_numbering(self._n_rows, n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
-        steps = new_steps(n_labels, np.zeros(0, np.int64))
-        decoder = learning_decoder(self._chains.constraints, steps)
-        weights = self._learnt(problem_by_use(self._chains._replace(numbering=numbering, decoder=decoder)), orders)
-        return lambda chains: decode_sequences(chains._replace(numbering=numbering, decoder=decoder), weights)
+        used = WeightsByUse.new(counts, self._chains.constraints, of_tokens=False)
+        weights = self._learnt(used.problem(self._chains, self._n_rows, extent(self._chains)), orders)
+        return lambda chains: decode_sequences(chains._replace(numbering=used.numbering, decoder=used.decoder), weights)
 
     def _learnt(self, problem: Problem, orders: list[np.ndarray]) -> np.ndarray:
         """The weights after an epoch in each of these orders."""
@@ -190,7 +179,7 @@ class Labelling:
         return learner.prediction_weights()
 
 
-def _runs(starts: np.ndarray, known: np.ndarray, longest: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _runs(starts: np.ndarray, known: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """The longest runs of tokens within documents that are all annotated, or all without annotation.
 
     Chains learn from annotated runs alone: completing other tokens would need labels from other folds.
@@ -198,9 +187,8 @@ def _runs(starts: np.ndarray, known: np.ndarray, longest: int | None) -> tuple[n
     Returns the start of each run and the end, int64 [runs + 1], and the document of each run, int64 [runs].
     """
     runs = np.union1d(starts, np.flatnonzero(known[1:] != known[:-1]) + 1)
-    if longest is not None:
-        places = np.arange(len(known)) - np.repeat(runs[:-1], np.diff(runs))
-        runs = np.union1d(runs, np.flatnonzero(places % longest == 0))
+    places = np.arange(len(known)) - np.repeat(runs[:-1], np.diff(runs))
+    runs = np.union1d(runs, np.flatnonzero(places % longest == 0))
     return runs, np.searchsorted(starts, runs[:-1], "right") - 1
 
 

@@ -5,19 +5,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from spacy.attrs import (
-    DEP,
-    ENT_IOB,
-    ENT_TYPE,
-    HEAD,
-    LEMMA,
-    MORPH,
-    ORTH,
-    POS,
-    SENT_START,
-    SPACY,
-    TAG,
-)
+from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, HEAD, LEMMA, MORPH, ORTH, POS, SENT_START, SPACY, TAG
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -70,33 +58,29 @@ class Recognition:
     """The numbers 0 … n − 1 of the examples known so far, and ways to recognise these examples."""
 
     def __init__(self) -> None:
-        self._digests: list[bytes] = []
+        self.digests: list[bytes] = []
+        """The digests of the contents of all examples, by number."""
         self._by_digest: dict[bytes, list[int]] = {}
         self._by_words: dict[bytes, dict[int, int]] = {}
         self._by_reference: WeakKeyDictionary[Doc, tuple[int, Marks]] = WeakKeyDictionary()
 
     def __len__(self) -> int:
-        return len(self._digests)
-
-    @property
-    def digests(self) -> list[bytes]:
-        """The digests of the contents of all examples, by number."""
-        return self._digests
+        return len(self.digests)
 
     def append(self, digests: Sequence[bytes]) -> None:
         """Give the next numbers to examples with these contents."""
         for digest in digests:
-            self._by_digest.setdefault(digest, []).append(len(self._digests))
-            self._digests.append(digest)
+            self._by_digest.setdefault(digest, []).append(len(self.digests))
+            self.digests.append(digest)
 
     def replace_by_last(self, numbers: Sequence[int]) -> None:
         """Let the last examples replace the examples with these numbers, in the same order."""
         kept = len(self) - len(numbers)
-        for number, digest in zip(numbers, self._digests[kept:]):
-            self._digests[number] = digest
-        del self._digests[kept:]
+        for number, digest in zip(numbers, self.digests[kept:]):
+            self.digests[number] = digest
+        del self.digests[kept:]
         self._by_digest = {}
-        for number, digest in enumerate(self._digests):
+        for number, digest in enumerate(self.digests):
             self._by_digest.setdefault(digest, []).append(number)
 
     def bind(self, references: Sequence[Doc], marks: Sequence[Marks], first: int) -> None:
@@ -147,7 +131,7 @@ class Recognition:
             if number is not None:
                 # The reference is known, but it was edited, or its predicted Doc differs.
                 earlier = before[place][1]
-                if digest != self._digests[number]:
+                if digest != self.digests[number]:
                     changed[number] = k
                     is_annotated_anew |= earlier is not None and earlier.annotation != marks[place].annotation
             else:

@@ -1,6 +1,6 @@
-"""The protocol between a component and its learning, by one process or by many."""
+"""The protocol between a component and its learning, by one process or by many, and the figures of an epoch."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from spacy.tokens import Doc
@@ -8,10 +8,31 @@ from spacy.tokens import Doc
 from ..models.protocol import DataSet, StructuredModel
 from ..solvers.learner import Certificate
 from ..solvers.parameters import Parameters
-from .examples import EncodedExamples, ReadExamples, encode
-from .figures import Figures
+from .examples import EncodedExamples, ReadExamples, Unreadable, encode
 from .recognition import Marks
-from .unreadable import Unreadable
+
+
+class Figures(NamedTuple):
+    """Figures of one complete epoch.
+
+    Attributes:
+        epoch: its number, from 1.
+        loss: the sum of the losses suffered in the epoch.
+        primal: a running estimate of the primal objective, summed while the weights changed, or None.
+        dual: the dual objective, or None.
+        planes: the total size of the working sets, or None.
+        outside: the largest violation found outside the working sets, for solvers without another measure of progress,
+            or None.
+        non_zeros: the number of non-zero weights to predict with.
+    """
+
+    epoch: int
+    loss: float
+    primal: float | None
+    dual: float | None
+    planes: int | None
+    outside: float | None
+    non_zeros: int
 
 
 class Trainer(Protocol):

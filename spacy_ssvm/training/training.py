@@ -19,11 +19,11 @@ from ..solvers.learner import Certificate, Learner, start
 from ..solvers.parameters import Parameters
 from ..solvers.problem import Problem
 from ..wording import quoted
-from .admission import keep_gold
 from .examples import EncodedExamples
-from .figures import Figures
+from .first_pass import keep_gold
 from .recognition import Marks, Recognised, Recognition
 from .state_file import saved_solver
+from .trainer import Figures
 
 LOGGER = logging.getLogger("spacy")
 
@@ -88,12 +88,7 @@ class Training:
     """
 
     def __init__(
-        self,
-        name: str,
-        parameters: Parameters,
-        data: DataSet,
-        weights: np.ndarray | None = None,
-        n_threads: int = 1,
+        self, name: str, parameters: Parameters, data: DataSet, weights: np.ndarray | None = None, n_threads: int = 1
     ) -> None:
         self.name = name
         self.parameters = parameters

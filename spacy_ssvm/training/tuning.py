@@ -11,7 +11,7 @@ import numpy as np
 from spacy.training import Example
 
 from ..solvers.parameters import Parameters
-from .figures import Figures
+from .trainer import Figures
 
 GRID = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
 """The default values of C: Chang & Yih 2013, §4.3."""
@@ -50,7 +50,7 @@ class Tunable(Protocol):
     @property
     def figures(self) -> Figures | None: ...
 
-    def retune(self, solver: Parameters, anew: bool = False) -> None: ...
+    def retune(self, solver: Parameters) -> None: ...
 
     def update(self, examples: Sequence[Example]) -> dict[str, float]: ...
 
@@ -202,7 +202,6 @@ def try_values(
     evaluate: Callable[[], Score],
     epochs: int,
     report: Callable[[int, float], None],
-    anew: bool = False,
 ) -> Trial:
     """Learn with these values, starting from the result of the previous ones, until the score stops rising.
 
@@ -210,13 +209,12 @@ def try_values(
         evaluate: returns the development score.
         epochs: the max number of epochs.
         report: is called with the number and the score of each epoch.
-        anew: start from scratch instead.
 
     Raises:
         ValueError: a value is not one that its parameter can have.
     """
     started = time.process_time()
-    pipe.retune(replace(pipe.solver, **values), anew)
+    pipe.retune(replace(pipe.solver, **values))
     trial = RunningTrial(values, seconds=time.process_time() - started)
     trial.go_on(pipe, examples, evaluate, epochs, report)
     return trial.result()

@@ -16,7 +16,7 @@ from spacy.training.converters import conllu_to_docs
 
 from spacy_ssvm.pipeline.codec import values_of
 from spacy_ssvm.pipeline.lemmas.edit_scripts import CASES, EditScript, distinct_cases, parse_script, script_of
-from spacy_ssvm.pipeline.lemmas.known_lemmas import Candidates, Endings, KnownLemmas, unpack_lemmas
+from spacy_ssvm.pipeline.lemmas.known_lemmas import Endings, KnownLemmas, unpack_lemmas
 from spacy_ssvm.pipeline.lemmas.lemma_lexicon import (
     LEVELS,
     READ,
@@ -137,7 +137,7 @@ def test_candidates_are_the_scripts_that_make_a_lemma_of_another_form(pairs, for
         and script.case in distinct_cases(form)
         and any(script.apply(form) == lemma and other.lower() != form.lower() for other, lemma in pairs)
     }
-    found = Candidates(Endings(scripts), unpack_lemmas(lemmas.packed)).of_form(form, len(scripts))
+    found = Endings(scripts).candidates(form, unpack_lemmas(lemmas.packed), len(scripts))
     assert set(found) == expected
     assert [scripts[number].size for number in found] == sorted(scripts[number].size for number in found)
 

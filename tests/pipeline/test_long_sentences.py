@@ -11,7 +11,7 @@ from spacy.util import registry
 
 from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.models.tree import predictor
-from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE, joined, parts
+from spacy_ssvm.pipeline.gold_trees import MAX_PART, MAX_SENTENCE, joined, parts
 
 from .toy import EXAMPLES, SMALL_TREE, STRUCTURES, TREES, blank, teach, trained, tree_of
 

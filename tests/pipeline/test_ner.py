@@ -184,7 +184,7 @@ def test_entities_constrain_tokens_without_a_gold_label():
     """A ruler's entity holds where gold says nothing, and as a whole gives way where gold contradicts a part of it."""
     nlp = learnt("ssvm_ner")
     space = nlp.get_pipe("ssvm_ner").codec.space
-    kinds, numbers = space.kinds, space.numbers()
+    kinds, numbers = space.kinds, {label: number for number, label in enumerate(space.labels)}
     tokens = doc(nlp, "a b c d e", ents=["B-PER", "I-PER", "O", "B-GPE", "I-GPE"])
     preset = tokens.to_array(list(kinds.attributes)).reshape(5, -1)
     unknown = np.full(5, -1)

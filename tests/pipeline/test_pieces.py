@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from spacy.tokens import Span
 from spacy.training import Example, biluo_to_iob
 
-from spacy_ssvm.models.chain import pieces
-from spacy_ssvm.models.chain.pieces import Segmentation
+from spacy_ssvm.models.chain import encoded
+from spacy_ssvm.models.chain.encoded import Segmentation
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
@@ -25,7 +25,7 @@ KEY = "incorrect"
 @pytest.fixture
 def short(monkeypatch):
     """Docs of six tokens are long."""
-    monkeypatch.setattr(pieces, "MIN_PIECE", 3)
+    monkeypatch.setattr(encoded, "MIN_PIECE", 3)
 
 
 def together(corpus) -> tuple[str, list[str]]:
@@ -66,11 +66,11 @@ def test_where_docs_are_cut(docs, size, anywhere, data):
     free_ends = st.sampled_from(([0.0, 0.0], [0.0, FORBIDDEN], [FORBIDDEN, 0.0]))
     limits = unconstrained(2)._replace(start=np.array(data.draw(free_ends)), end=np.array(data.draw(free_ends)))
     closed = [{start + t for t in range(len(run))} for runs in wrong for start, run in runs or [(0, [])]]
-    before, pieces.MIN_PIECE = pieces.MIN_PIECE, size
+    before, encoded.MIN_PIECE = encoded.MIN_PIECE, size
     try:
         cuts = Segmentation(outside=None if anywhere else 0).cuts(starts, labels, wrong, limits)
     finally:
-        pieces.MIN_PIECE = before
+        encoded.MIN_PIECE = before
     expected = []
     for start, labels_of_doc, run in zip(starts, docs, closed):
         last = 0
@@ -81,7 +81,7 @@ def test_where_docs_are_cut(docs, size, anywhere, data):
                 last = t
                 expected.append(start + t)
     assert cuts.tolist() == expected
-    runs = pieces.runs_of_pieces(wrong, starts, np.sort(np.append(starts, cuts)))
+    runs = encoded.runs_of_pieces(wrong, starts, np.sort(np.append(starts, cuts)))
     assert sum(map(len, runs)) == sum(map(len, wrong))
 
 
@@ -91,7 +91,7 @@ def test_pieces_have_the_features_of_the_whole(factory, short, monkeypatch):
     example = long_example(nlp, factory)
     nlp.initialize(lambda: [example])
     cut = chains_of(nlp)
-    monkeypatch.setattr(pieces, "MIN_PIECE", len(example.predicted))
+    monkeypatch.setattr(encoded, "MIN_PIECE", len(example.predicted))
     whole = blank(factory)
     whole.initialize(lambda: [long_example(whole, factory)])
     uncut = chains_of(whole)
@@ -245,8 +245,8 @@ def test_a_correction_is_of_a_whole_doc_without_new_labels(factory, is_new, shor
 def test_short_docs_are_not_cut():
     """A Doc is long from twice as many tokens on as a piece has."""
     nlp = blank("ssvm_tagger")
-    for n_tokens, n_pieces in ((2 * pieces.MIN_PIECE - 1, 1), (2 * pieces.MIN_PIECE, 2)):
-        text = " ".join(["ham", "eats"] * pieces.MIN_PIECE)
+    for n_tokens, n_pieces in ((2 * encoded.MIN_PIECE - 1, 1), (2 * encoded.MIN_PIECE, 2)):
+        text = " ".join(["ham", "eats"] * encoded.MIN_PIECE)
         words = " ".join(text.split()[:n_tokens])
         example = Example(doc(nlp, words), doc(nlp, words, tags=["A", "B"] * (n_tokens // 2) + ["A"] * (n_tokens % 2)))
         nlp = blank("ssvm_tagger")

@@ -5,13 +5,19 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spacy_ssvm.models.chain.oracles import multiclass_problem
 from spacy_ssvm.solvers import working_set
 from spacy_ssvm.solvers.learner import fit, start
 from spacy_ssvm.solvers.lse import LseCuttingPlane, LseSdcd
 
 from ..models.tree.enumeration import tree_problem
-from ..problems import all_planes, random_problem, summed_errors, summed_errors_optimum, without_features
+from ..problems import (
+    all_planes,
+    multiclass_problem,
+    random_problem,
+    summed_errors,
+    summed_errors_optimum,
+    without_features,
+)
 from .running import planes_of
 
 BOTH = [LseSdcd, LseCuttingPlane]

@@ -103,7 +103,7 @@ def test_blocks_are_contiguous_and_even(known, folds):
 
 @given(
     st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8),
-    st.one_of(st.none(), st.integers(1, 4)),
+    st.integers(1, 9),
 )
 def test_runs_by_a_plain_reading(known, longest):
     expected, begins, token = [], [], 0

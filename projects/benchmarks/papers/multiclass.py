@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spacy_ssvm.models.chain.oracles import multiclass_problem
+from spacy_ssvm.models.chain.data import make_chains
+from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.problem import Problem
+from spacy_ssvm.structures.chain.constraints import unconstrained
 
 SOURCES = {"covertype": ("covtype.bz2", None), "sector": ("sector.bz2", "sector.t.bz2"), "digits": (None, None)}
 """Files in LIBSVM's format, of training and test; a tenth of the examples is the test part where it has no file."""
@@ -53,9 +55,9 @@ def read(name: str, folder: Path) -> Data:
 def problem(part: Part) -> Problem:
     """A chain of length one for each example."""
     matrix, classes = part
-    return multiclass_problem(
-        matrix.indptr.astype(np.int64), matrix.indices, matrix.data, classes, _count(part), matrix.shape[1]
-    )
+    ends, constraints = np.arange(len(classes) + 1), unconstrained(_count(part))
+    chains = make_chains(ends, matrix.indptr, matrix.indices, classes, constraints, matrix.data)
+    return chain_problem(chains, matrix.shape[1])
 
 
 def accuracy(data: Data, weights: np.ndarray) -> float:

@@ -1,5 +1,7 @@
 """The weights of a data set of chains, numbered in the order of their use."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ...solvers.problem import Extent, Problem
@@ -23,16 +25,18 @@ _IS_PAIR, _IS_STEP = np.uint64(1 << 63), np.uint64(1 << 62)
 """The bits that mark a pair of row and label, and a transition, in an index, in which keys of rows come first."""
 
 
+@dataclass(eq=False)
 class WeightsByUse:
     """A numbering that grows with the rows, and the problems with it.
 
-    Args:
+    Attributes:
         numbering: of rows.
         decoder: has the numbering of transitions, if there are many labels.
     """
 
-    def __init__(self, n_labels: int, numbering: Numbering, decoder: Decoder) -> None:
-        self._n_labels, self._numbering, self._decoder = n_labels, numbering, decoder
+    n_labels: int
+    numbering: Numbering
+    decoder: Decoder
 
     @classmethod
     def new(cls, counts: np.ndarray, constraints: Constraints, of_tokens: bool) -> "WeightsByUse":
@@ -55,27 +59,23 @@ class WeightsByUse:
 
     def problem(self, chains: Chains, n_rows: int, extent: Extent) -> Problem:
         """The problem of these chains, with places for so many rows."""
-        self._numbering = with_rows(self._numbering, n_rows, self._n_labels)
-        return problem_by_use(chains._replace(numbering=self._numbering, decoder=self._decoder), extent)
-
-    def without_chains(self) -> "WeightsByUse":
-        """The numbering, for other chains."""
-        return WeightsByUse(self._n_labels, self._numbering, self._decoder)
+        self.numbering = with_rows(self.numbering, n_rows, self.n_labels)
+        return problem_by_use(chains._replace(numbering=self.numbering, decoder=self.decoder), extent)
 
     def non_zeros(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The weights that are not zero, of a vector as `problem` numbers them: indices int64, ascending, by row."""
-        begin = self._n_labels * self._n_labels
-        used = self._decoder.used
+        begin = self.n_labels * self.n_labels
+        used = self.decoder.used
         steps = used_steps(used) if len(used.counts) else np.arange(begin)
         of_steps = _non_zeros(vector[: len(steps)], steps)
-        indices, values = _non_zeros(vector[begin:], pairs_of(self._numbering, self._n_labels))
+        indices, values = _non_zeros(vector[begin:], pairs_of(self.numbering, self.n_labels))
         indices += begin
         return np.concatenate([of_steps[0], indices]), np.concatenate([of_steps[1], values])
 
     def index(self) -> np.ndarray:
         """The numbering for `split`, uint64."""
-        pairs = (pairs_of(self._numbering, self._n_labels) - NO_PAIR).astype(np.uint64)
-        used = self._decoder.used
+        pairs = (pairs_of(self.numbering, self.n_labels) - NO_PAIR).astype(np.uint64)
+        used = self.decoder.used
         steps = used_steps(used) if len(used.counts) else np.zeros(0, np.int64)
         return np.concatenate([steps.astype(np.uint64) | _IS_STEP, pairs | _IS_PAIR])
 
@@ -92,11 +92,9 @@ def _decoder(constraints: Constraints, of_tokens: bool, used: np.ndarray) -> Dec
     """The decoder for weights by use; used: transitions, which are numbered by use, too, if there are many labels."""
     if of_tokens:
         return ALONE
-    return (
-        learning_decoder(constraints, new_steps(len(constraints.start), used))
-        if has_many_labels(constraints)
-        else ALL_LABELS
-    )
+    if not has_many_labels(constraints):
+        return ALL_LABELS
+    return learning_decoder(constraints, new_steps(len(constraints.start), used))
 
 
 def _non_zeros(values: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -103,16 +103,8 @@ def make_chains(
         values = values[:0].copy()
     if not (np.isfinite(costs).all() and (costs >= 0).all()):
         raise ValueError("label costs must be finite and not negative")
-    return Chains(
-        starts,
-        feature_starts,
-        np.ascontiguousarray(rows, np.int32),
-        values,
-        np.ascontiguousarray(gold, np.int32),
-        costs,
-        kinds,
-        _contiguous(constraints),
-    )
+    rows, gold = np.ascontiguousarray(rows, np.int32), np.ascontiguousarray(gold, np.int32)
+    return Chains(starts, feature_starts, rows, values, gold, costs, kinds, _contiguous(constraints))
 
 
 def _contiguous(constraints: Constraints) -> Constraints:

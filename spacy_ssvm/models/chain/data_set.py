@@ -1,6 +1,7 @@
 """The examples of a sequence component: a chain for each Doc, for each piece of a long one, or for each token."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,12 @@ from ..documents import Documents
 from ..growing import ExampleSet, Growing, Levels
 from ..protocol import ManyLayouts, PartlyKnown, Rows, Sharded
 from .by_use import WeightsByUse
-from .completion import new_labels_ruled_out, project
+from .completion import GoldLabels, new_labels_ruled_out, project
 from .data import Chains, dimension, make_chains
-from .encoded import EncodedChains, Runs
+from .encoded import EncodedChains, Runs, Segmentation, runs_of_pieces
 from .feature_rows import FeatureRows
 from .first_pass import SeenLabels
-from .gold_labels import GoldLabels
 from .oracles import chain_problem, extent
-from .pieces import WHOLE_DOCS, Segmentation, runs_of_pieces
 
 LEVELS = Levels("starts", ("gold", "costs", "kinds"), "feature_starts", ("rows",), ones="values")
 """The arrays of `Chains`."""
@@ -35,7 +34,7 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
     Args:
         features: their rows.
         constraints: of all chains.
-        seen_labels: of the first pass, if there is one.
+        seen_labels: of the first pass; None if there is none.
         segmentation: of Docs into examples.
         by_use: the numbering of weights, None if they are numbered by row.
     """
@@ -44,8 +43,8 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         self,
         features: FeatureRows,
         constraints: Constraints,
-        seen_labels: SeenLabels | None = None,
-        segmentation: Segmentation = WHOLE_DOCS,
+        seen_labels: SeenLabels | None,
+        segmentation: Segmentation,
         by_use: WeightsByUse | None = None,
     ) -> None:
         nothing, empty = np.zeros(1, np.int64), np.zeros(0, np.int32)
@@ -66,18 +65,10 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         features: Any = slice(None)
         if self._segmentation.of_tokens:
             features, feature_starts = elements(feature_starts, tokens), taken_starts(feature_starts, tokens)
-        gold = encoded.annotated[tokens]
-        annotated = gold.copy()
-        chunk = make_chains(
-            starts,
-            feature_starts,
-            rows[features],
-            np.full(len(annotated), -1, np.int32),
-            self._constraints,
-            values[features],
-            self._gold.costs(gold, encoded.costs[tokens]),
-            encoded.kinds[tokens],
-        )
+        gold, kinds = encoded.annotated[tokens], encoded.kinds[tokens]
+        annotated, unknown = gold.copy(), np.full(len(gold), -1, np.int32)
+        costs, rows, values = self._gold.costs(gold, encoded.costs[tokens]), rows[features], values[features]
+        chunk = make_chains(starts, feature_starts, rows, unknown, self._constraints, values, costs, kinds)
         project(chunk, annotated)
         wrong: Sequence[Runs] = [()] * int(sizes.sum())
         if not self._segmentation.of_tokens:
@@ -164,7 +155,7 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         return changed
 
     def state(self) -> list[np.ndarray]:
-        keys = np.zeros(0, np.uint64) if self.features.hash_bits else self.features.keys()
+        keys = self.features.index()
         index = keys if self._by_use is None else np.concatenate([keys, self._by_use.index()])
         return [index, *([] if self.seen_labels is None else self.seen_labels.notes())]
 
@@ -179,13 +170,14 @@ class ChainSet(ExampleSet[Chains], PartlyKnown, ManyLayouts, Sharded):
         self.examples.joined().gold[place] = np.where(given < 0, gold, given)
 
     def without_docs(self) -> "ChainSet":
-        features, by_use = self.features.without_tokens(), self._by_use and self._by_use.without_chains()
+        features, by_use = self.features.without_tokens(), copy(self._by_use)
         return ChainSet(features, self._constraints, self.seen_labels, self._segmentation, by_use)
 
     def rows(self) -> Rows:
         n_labels = len(self._constraints.start)
-        keys = np.zeros(0, np.uint64) if self.features.hash_bits else self.features.keys()
-        return Rows(keys, n_labels * n_labels, n_labels, self.features.counts(self.examples.joined().rows))
+        return Rows(
+            self.features.index(), n_labels * n_labels, n_labels, self.features.counts(self.examples.joined().rows)
+        )
 
     def shared(self) -> np.ndarray:
         """Nothing: each shard has a first pass of its own."""

@@ -4,7 +4,8 @@ Names are collected from the Docs of training, before features are hashed.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,7 @@ from ...features.program import select
 from ...structures.chain.scored import ChainFactor, LabelSequence
 
 Contributions = list[list[tuple[int, np.ndarray]]]
+NamedContributions = list[list[tuple[str, np.ndarray]]]
 
 BETWEEN = " | "
 """Stands between the names of features that share a row."""
@@ -61,59 +63,53 @@ TRANSITION = "label before"
 """The name of the one feature of a transition."""
 
 
-class FiredFeatures:
-    """The features that fire at the tokens of one Doc; names are made on request.
+def fired_features(
+    doc: Doc, extractor: Extractor, columns: Columns, contributions: Callable[[Columns], Contributions]
+) -> Callable[[], NamedContributions]:
+    """A function that returns the names of the features that fire at each token of a Doc, and their weights for each
+    label, float64 [L]. It makes them at the first call.
 
     Args:
         columns: of this Doc alone.
         contributions: returns for each token the features that fire there, by the numbers of their templates, and their
-            weights for each label, float64 [L].
+            weights.
     """
+    templates, source = extractor.templates, Source(doc, extractor.reader.attributes, columns.keys, extractor.classes)
 
-    def __init__(
-        self, doc: Doc, extractor: Extractor, columns: Columns, contributions: Callable[[], Contributions]
-    ) -> None:
-        self._templates = extractor.templates
-        self._contributions = contributions
-        self._source = Source(doc, extractor.reader.attributes, columns.keys, extractor.classes)
-
-    @cached_property
-    def of_tokens(self) -> list[list[tuple[str, np.ndarray]]]:
-        """For each token the names of its features, and their weights for each label, float64 [L]."""
+    @cache
+    def fired() -> NamedContributions:
         return [
-            [(feature_name(self._templates[number], self._source, token), added) for number, added in features]
-            for token, features in enumerate(self._contributions())
+            [(feature_name(templates[number], source, token), added) for number, added in features]
+            for token, features in enumerate(contributions(columns))
         ]
 
+    return fired
 
+
+@dataclass(frozen=True, eq=False)
 class ChainFeatures:
     """Implements `models.named_parts.FactorFeatures` for one sequence.
 
-    Args:
-        fired: in its Doc.
+    Attributes:
+        fired: `fired_features` of its Doc.
         first: the token where it starts.
         transitions: float64 [L, L].
         labels: the names of the weight labels.
     """
 
-    def __init__(self, fired: FiredFeatures, first: int, transitions: np.ndarray, labels: Sequence[str]) -> None:
-        self._fired = fired
-        self._first = first
-        self._transitions = transitions
-        self._labels = labels
+    fired: Callable[[], NamedContributions]
+    first: int
+    transitions: np.ndarray
+    labels: Sequence[str]
 
     def features(self, factor: ChainFactor) -> list[tuple[str, float]]:
         """The name of each feature that fires, and its contribution to the score, without labels' zeros."""
         token, labels = factor
         if len(labels) > 1:
-            return [(TRANSITION, float(self._transitions[labels]))]
-        return [
-            (name, float(added[labels[0]]))
-            for name, added in self._fired.of_tokens[self._first + token]
-            if added[labels[0]]
-        ]
+            return [(TRANSITION, float(self.transitions[labels]))]
+        return [(name, float(added[labels[0]])) for name, added in self.fired()[self.first + token] if added[labels[0]]]
 
     def text(self, y: LabelSequence, factor: ChainFactor) -> str:
         """The label that y has at the factor's token, for a transition after that of the token before."""
         token, labels = factor
-        return " ".join(self._labels[label] for label in y.labels[token + 1 - len(labels) : token + 1])
+        return " ".join(self.labels[label] for label in y.labels[token + 1 - len(labels) : token + 1])

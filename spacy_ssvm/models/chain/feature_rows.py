@@ -1,15 +1,75 @@
-"""The feature rows of a data set, and their statistics and weights from earlier training."""
+"""The feature rows of a data set, their statistics, and the weights from which training starts."""
 
 from copy import copy
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from ...features.hashing import ABSENT
 from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys, table_of, write_keys
+from ...features.ranges import places_in
 from ...growth import appended, extended, shared
 from ...solvers.problem import Rates
-from .. import frequency
-from .start_weights import StartWeights, blocks_of, no_start_weights, seen_of
+from ..growing import exponents, rates
+from .rows import dense, joined_rows, taken
+from .weights import ChainWeights
+
+
+class StartWeights(NamedTuple):
+    """The weights from which training starts, as far as a data set needs them.
+
+    Attributes:
+        seen: as in `ChainWeights`, of the rows that the data set's table has from the start; None if unknown.
+        is_new: bool [L], the labels that corrections are to learn.
+        is_unused: bool [L], new labels, and others without any weight.
+        weights: given if the table has no rows at the start and gets only its Docs' rows; all other rows keep these
+            weights.
+    """
+
+    seen: np.ndarray | None
+    is_new: np.ndarray
+    is_unused: np.ndarray
+    weights: ChainWeights | None = None
+
+
+def no_start_weights(n_labels: int, seen: np.ndarray | None = None) -> StartWeights:
+    """Start weights of zero. seen: how often each row occurred, uint8 [R], or None."""
+    return StartWeights(seen, np.zeros(n_labels, np.bool_), np.ones(n_labels, np.bool_))
+
+
+def seen_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray | None:
+    """`ChainWeights.seen` of the rows with these keys, uint64 [n]: 0 for absent ones."""
+    if weights.seen is None:
+        return None
+    places = places_in(weights.keys, keys)
+    seen = np.zeros(len(keys), np.uint8)
+    seen[places != ABSENT] = weights.seen[places[places != ABSENT]]
+    return seen
+
+
+def blocks_of(weights: ChainWeights, keys: np.ndarray) -> np.ndarray:
+    """The label weights of the rows with these keys, uint64 [n], one row after the other: float32 [n · L]."""
+    places, n_labels = places_in(weights.keys, keys), len(weights.transitions)
+    blocks = np.zeros((len(keys), n_labels), np.float32)
+    present = np.flatnonzero(places != ABSENT)
+    blocks[present] = dense(taken(weights.rows, places[present]), n_labels)
+    return blocks.ravel()
+
+
+def with_others(weights: ChainWeights, learnt: ChainWeights, keys: np.ndarray) -> ChainWeights:
+    """The learnt weights of rows with these keys, uint64, and the earlier `weights` of all others."""
+    is_other, places = np.ones(len(weights.keys), np.bool_), places_in(weights.keys, keys)
+    is_other[places[places != ABSENT]] = False
+    others, n_learnt = np.flatnonzero(is_other), len(learnt.keys)
+    chosen = np.concatenate([np.arange(n_learnt), n_learnt + others])
+    together = np.concatenate([learnt.keys, weights.keys[others]])
+    order = np.argsort(together, kind="stable")
+    chosen = chosen[order]
+    seen = [np.zeros(len(part.keys), np.uint8) if part.seen is None else part.seen for part in (learnt, weights)]
+    rows = taken(joined_rows([learnt.rows, weights.rows]), chosen)
+    return learnt._replace(keys=together[order], rows=rows, seen=np.concatenate(seen)[chosen])
+
 
 COUNTED_TOGETHER = 1 << 21
 """Features that are counted at a time."""
@@ -69,6 +129,10 @@ class FeatureRows:
         """The key of each row, uint64 [R]."""
         return self._keys if self._table is None or self.earlier.weights is not None else row_keys(self._table)
 
+    def index(self) -> np.ndarray:
+        """The keys, uint64 [R], if they are an exact index; a hashed one is the same for all features."""
+        return np.zeros(0, np.uint64) if self.hash_bits else self.keys()
+
     @property
     def hash_bits(self) -> int:
         """The bits of a hashed index; 0 for an exact one."""
@@ -115,7 +179,7 @@ class FeatureRows:
         """log₂(1 + n), rounded, uint8 [R], for rows seen n times, here or earlier; rows: as for `counts`."""
         weights = self.earlier.weights
         earlier = self.earlier.seen if weights is None else seen_of(weights, self.keys())
-        return frequency.exponents(self.counts(rows), earlier)
+        return exponents(self.counts(rows), earlier)
 
     def rates(self) -> Rates | None:
         """Learning rates of the weights. Transitions have the rate of the most frequent feature."""
@@ -124,11 +188,11 @@ class FeatureRows:
         n_before, weights = len(self._rates_of_rows), self.earlier.weights
         more = self.earlier.seen[n_before:] if weights is None else seen_of(weights, self._keys[n_before:])
         assert more is not None
-        self._rates_of_rows = appended(self._rates_of_rows, frequency.rates(more))
+        self._rates_of_rows = appended(self._rates_of_rows, rates(more))
         return Rates(self._rates_of_transitions, self._rates_of_rows, np.array([self._n_labels]))
 
     @cached_property
     def _rates_of_transitions(self) -> np.ndarray:
         assert self.earlier.seen is not None
-        rate = frequency.rates(self.earlier.seen.max(initial=0, keepdims=True))
+        rate = rates(self.earlier.seen.max(initial=0, keepdims=True))
         return np.repeat(rate, self._n_labels**2)

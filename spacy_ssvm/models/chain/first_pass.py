@@ -5,7 +5,7 @@ jackknifed; afterwards they come from weights that are learnt from all documents
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from spacy.vocab import Vocab
 
 from ...features.document import MAX_COUNT, links, vote
 from ...features.extractor import Extractor
-from ...features.index import Columns, Program, table_of
+from ...features.index import Columns, Program
 from ...features.word_types import Types
 from ...structures.chain.constraints import unconstrained
 from ..documents import DIGEST_SIZE
@@ -64,9 +64,8 @@ class LabelFirstPass:
         self.n_labels = len(names)
         self._parts = extractor.first_pass
         self._constraints = unconstrained(len(names))
-        table = table_of(weights.keys, 0)
         program, split = self._parts.program, self._parts.split
-        self._labeller = labeller(extractor.reader, program, split, table, weights, self._constraints)
+        self._labeller = labeller(extractor.reader, program, split, weights, self._constraints)
         # A memory zone in which the first prediction happens must not take the names away; spaCy's types lack this.
         strings: Any = vocab.strings
         self._keys = np.zeros((len(names), 2, MAX_COUNT), np.uint64)
@@ -99,17 +98,17 @@ class LabelFirstPass:
         return labeller.labelling(columns, None, kinds, self._constraints)()
 
 
+@dataclass(frozen=True, eq=False)
 class SeenLabels:
     """The attribute of Docs to learn from; where the first pass has learnt from them, from jackknifed labels.
 
-    Args:
+    Attributes:
         first_pass: gives all other Docs their labels.
         jackknifed: digest of a Doc → its labels, int32.
     """
 
-    def __init__(self, first_pass: LabelFirstPass, jackknifed: dict[bytes, np.ndarray]) -> None:
-        self.first_pass = first_pass
-        self.jackknifed = jackknifed
+    first_pass: LabelFirstPass
+    jackknifed: dict[bytes, np.ndarray]
 
     @classmethod
     def resumed(cls, first_pass: LabelFirstPass, notes: Sequence[np.ndarray]) -> "SeenLabels":

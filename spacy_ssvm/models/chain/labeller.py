@@ -7,7 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from ...features.columns import ColumnReader
-from ...features.index import Columns, Program, Table, extract_at
+from ...features.index import Columns, Program, Table, extract_at, table_of
 from ...features.program import SplitProgram
 from ...features.word_types import Types
 from ...kernels import kernel
@@ -125,16 +125,10 @@ class Labeller:
         """Chains with room for their features."""
         n_tokens = len(kinds)
         max_features = n_tokens * len(self.program.seeds)
-        return FixedChains(
-            starts,
-            np.zeros(n_tokens + 1, np.int64),
-            np.empty(max_features, np.int32),
-            np.empty(max_features, np.float32),
-            kinds,
-            constraints,
-            self.weights,
-            with_kinds(self.decoder, constraints),
-        )
+        feature_starts = np.zeros(n_tokens + 1, np.int64)
+        features = np.empty(max_features, np.int32), np.empty(max_features, np.float32)
+        decoder = with_kinds(self.decoder, constraints)
+        return FixedChains(starts, feature_starts, *features, kinds, constraints, self.weights, decoder)
 
     def _require_finite_values(self, chains: FixedChains) -> None:
         if self._has_real_values:
@@ -145,7 +139,6 @@ def labeller(
     reader: ColumnReader,
     program: Program,
     split: SplitProgram,
-    table: Table,
     weights: ChainWeights,
     constraints: Constraints,
     of_tokens: bool = False,
@@ -154,7 +147,7 @@ def labeller(
 
     Sums for word types do not pay with many labels, or where few tokens of a type may be read.
     """
-    rows = fixed_rows(weights.rows, len(constraints.start))
+    table, rows = table_of(weights.keys, weights.hash_bits), fixed_rows(weights.rows, len(constraints.start))
     if of_tokens:
         return Labeller(program, table, rows, FIXED_ALONE, constraints, only=only_labels(constraints))
     decoder = fixed_decoder(constraints, weights.transitions)

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
@@ -21,14 +20,12 @@ from ..store import Saved
 from . import weights as files
 from .by_use import WeightsByUse, split
 from .data_set import ChainSet
-from .encoded import EncodedChains
+from .encoded import EncodedChains, Segmentation
 from .factors import FeatureNames
-from .feature_rows import FeatureRows
+from .feature_rows import FeatureRows, StartWeights, no_start_weights, seen_of, with_others
 from .first_pass import LabelExamples, LabelFirstPass, LearntLabels, SeenLabels, label_names
-from .pieces import Segmentation
 from .predictor import ChainPredictor
 from .space import ChainGold, ChainSpace
-from .start_weights import StartWeights, no_start_weights, seen_of, with_others
 from .weights import ChainWeights
 
 
@@ -56,7 +53,7 @@ class ChainModel:
         docs = [example.predicted for example in examples]
         require_of_each_token(self.space.name, docs, [found.labels for found in gold])
         columns, _, values = self.reader.read_types(docs, self._vocab, self.space.kinds.attributes)
-        numbers = self.space.numbers()
+        numbers = {label: number for number, label in enumerate(self.labels)}
         annotated = np.array([numbers.get(label or "", -1) for found in gold for label in found.labels], np.int32)
         kinds = self.space.kinds.to_learn(docs, values, annotated)
         self.space.kinds.write_columns(docs, values, kinds, self.reader.by_name(columns))
@@ -68,7 +65,8 @@ class ChainModel:
             ]
             for found in gold
         ]
-        self._add_names(docs, columns)
+        if self._names is not None:
+            self._names.add(docs, columns, self.extractor, self._hash_bits or 0)
         return EncodedChains(columns, annotated, kinds, self.space.costs()[annotated], forbidden)
 
     def first_pass_examples(self, batches: Sequence[EncodedChains]) -> LabelExamples | None:
@@ -179,7 +177,3 @@ class ChainModel:
             return None
         saved = self.load()
         return FeatureNames(dict(zip(saved.keys.tolist(), saved.names or ())))
-
-    def _add_names(self, docs: Sequence[Doc], columns: Any) -> None:
-        if self._names is not None:
-            self._names.add(docs, columns, self.extractor, self._hash_bits or 0)

@@ -1,15 +1,15 @@
 """The oracles of a chain: planes of the most violated and of the k best sequences."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from ...kernels import kernel
 from ...solvers.problem import EQUAL_RATES, Cliques, Corrections, Extent, Problem, min_cost
-from ...structures.chain.constraints import unconstrained
 from ...structures.chain.viterbi import k_viterbi
 from . import cliques
-from .data import Chains, dimension, make_chains, plane_entries
+from .data import Chains, dimension, plane_entries
 from .decoders import transition_scores
 from .layouts import value_of
 from .numbering import CHUNK, n_places, name_places
@@ -129,10 +129,7 @@ def extent(chains: Chains) -> Extent:
 
 
 def chain_problem(
-    chains: Chains,
-    n_rows: int,
-    corrections: Corrections = EQUAL_RATES,
-    known: Extent | None = None,
+    chains: Chains, n_rows: int, corrections: Corrections = EQUAL_RATES, known: Extent | None = None
 ) -> Problem:
     """The problem of labelled sequences; n_rows: the number of rows of the feature index.
 
@@ -161,37 +158,11 @@ def problem_by_use(chains: Chains, known: Extent | None = None) -> Problem:
     Args:
         known: `extent` of the chains, if they have been found.
     """
-    known = extent(chains) if known is None else known
     n_labels, numbering = len(chains.constraints.start), chains.numbering
-    return Problem(
-        chains,
-        max_oracle,
-        n_examples=len(chains.starts) - 1,
+    return replace(
+        chain_problem(chains, 0, known=known),
         dimension=n_labels * n_labels + CHUNK * len(numbering.chunks),
-        plane_entries=known.plane_entries,
+        cliques=None,
+        kbest_oracle=None,
         n_named=partial(n_places, numbering, n_labels),
-        unit=known.unit,
     )
-
-
-def multiclass_problem(
-    starts: np.ndarray,
-    rows: np.ndarray,
-    values: np.ndarray,
-    classes: np.ndarray,
-    n_classes: int,
-    n_rows: int,
-) -> Problem:
-    """Examples with one of n_classes classes each, as chains of length one with loss 0 or 1.
-
-    Args:
-        starts: int64 [n + 1], first feature of each example.
-        rows: [F], features, below n_rows.
-        values: [F].
-        classes: [n]. w has n_classes² unused transition weights, then n_classes weights per row.
-
-    Raises:
-        ValueError: a value is not finite, a row or a class is out of range, or lengths disagree.
-    """
-    ends = np.arange(len(classes) + 1)
-    return chain_problem(make_chains(ends, starts, rows, classes, unconstrained(n_classes), values), n_rows)

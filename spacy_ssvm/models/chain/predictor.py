@@ -1,7 +1,7 @@
 """Labels for Docs by fixed weights."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ...features.extractor import Extractor
-from ...features.index import Columns, look_up_features, table_of
+from ...features.index import Columns, look_up_features
 from ...features.program import select
 from ...features.word_types import Types
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited, without
@@ -17,7 +17,7 @@ from ...structures.chain.scored import ChainScores, TransitionScores
 from ...structures.contradiction import Contradiction
 from ...words import copy_of
 from ..named_parts import ScoredSequence
-from .factors import ChainFeatures, FiredFeatures
+from .factors import ChainFeatures, fired_features
 from .first_pass import LabelFirstPass
 from .labeller import labeller
 from .rows import dense, taken
@@ -51,17 +51,9 @@ class ChainPredictor:
         self._space = space
         self._possible = space.kinds.constraints()
         self.constraints = self._preferred(self._possible)
-        self._table = table_of(weights.keys, weights.hash_bits)
         self._first_pass = first_pass
-        self._labeller = labeller(
-            extractor.reader,
-            extractor.program,
-            extractor.split,
-            self._table,
-            weights,
-            self.constraints,
-            space.of_tokens,
-        )
+        program, split = extractor.program, extractor.split
+        self._labeller = labeller(extractor.reader, program, split, weights, self.constraints, space.of_tokens)
 
     def __call__(self, docs: Sequence[Doc]) -> Callable[[], list[np.ndarray]]:
         """A function that finds the best labels of each Doc, int32 [tokens], as `Predictor`."""
@@ -75,7 +67,7 @@ class ChainPredictor:
     def explained(self, doc: Doc) -> list[tuple[ScoredSequence, ChainFeatures]]:
         columns, (sequences,) = self._scores([doc])
         # Names are read later, when the Doc may have changed.
-        fired = FiredFeatures(copy_of(doc), self.extractor, columns, partial(self.contributions, columns))
+        fired = fired_features(copy_of(doc), self.extractor, columns, self.contributions)
         labels, transitions = self._space.labels, self._between.transitions
         return [(sequence, ChainFeatures(fired, sequence.first, transitions, labels)) for sequence in sequences]
 
@@ -148,7 +140,8 @@ class ChainPredictor:
         n_labels = len(self.constraints.start)
         found: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(int(columns.starts[-1]))]
         for number in range(len(self.extractor.templates)):
-            starts, rows, values = look_up_features(columns, select(self.extractor.program, [number]), self._table)
+            program = select(self.extractor.program, [number])
+            starts, rows, values = look_up_features(columns, program, self._labeller.table)
             fired = np.flatnonzero(np.diff(starts))
             places = starts[fired]
             weights = dense(taken(self.weights.rows, rows[places]), n_labels).astype(np.float64)

@@ -115,10 +115,6 @@ class ChainSpace:
         """For each weight label the name that settings have for it: its owner, or its own where it has none."""
         return [owner or label for label, owner in self.owners.items()]
 
-    def numbers(self) -> dict[str, int]:
-        """The number of each weight label."""
-        return {label: number for number, label in enumerate(self.owners)}
-
     def costs(self) -> np.ndarray:
         """The cost of each weight label, float64 [L]."""
         return np.array([self.label_costs.get(name, 1.0) for name in self.names])

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -88,12 +88,13 @@ class _StoredSums:
     known: int = 0
 
 
+@dataclass(frozen=True, eq=False)
 class TypeSums:
     """The summed scores of word types by fixed weights, for the types read so far.
 
     They are stored for as long as the reader knows the types.
 
-    Args:
+    Attributes:
         reader: of columns.
         groups: templates over these columns.
         table: of their features.
@@ -101,22 +102,13 @@ class TypeSums:
         constraints: of the labels.
     """
 
-    def __init__(
-        self,
-        reader: ColumnReader,
-        groups: Groups,
-        table: Table,
-        weights: FixedRows,
-        constraints: Constraints,
-    ) -> None:
-        self._reader = reader
-        self._groups = groups
-        self._table = table
-        self._weights = weights
-        self._attributes = constraints.attributes
-        self._n_labels = len(constraints.start)
-        self._lock = Lock()
-        self._stored: WeakKeyDictionary[Generation, _StoredSums] = WeakKeyDictionary()
+    reader: ColumnReader
+    groups: Groups
+    table: Table
+    weights: FixedRows
+    constraints: Constraints
+    _lock: Any = field(default_factory=Lock)
+    _stored: WeakKeyDictionary[Generation, _StoredSums] = field(default_factory=WeakKeyDictionary)
 
     def of(self, types: Types) -> SharedScores:
         """The scores of the tokens' types; new types are scored and stored."""
@@ -135,7 +127,7 @@ class TypeSums:
                 entries = stored.entries[types.ids]
             if stored.vectors.size > MAX_SCORES:
                 del self._stored[types.generation]
-        return SharedScores(entries, self._groups.offsets, stored.vectors)
+        return SharedScores(entries, self.groups.offsets, stored.vectors)
 
     def _add(self, stored: _StoredSums, types: Types, new: np.ndarray) -> None:
         """Append the summed scores of new types, int64, to those that are stored."""
@@ -144,19 +136,19 @@ class TypeSums:
             larger = np.zeros((2 * needed, *stored.vectors.shape[1:]))
             larger[:known] = stored.vectors[:known]
             stored.vectors = larger
-        columns = self._reader.columns_of_types(types, new)
-        self._sum(columns, self._groups.program, stored.vectors[known:needed])
+        columns = self.reader.columns_of_types(types, new)
+        self._sum(columns, self.groups.program, stored.vectors[known:needed])
         stored.entries[new] = np.arange(known, needed)
         stored.known = needed - 1
 
     def _outside(self) -> np.ndarray:
         """Entry 0, for positions outside the sequence, float64 [1, G, L]."""
-        program, n_columns = self._groups.program, len(self._reader.attributes)
+        program, n_columns = self.groups.program, len(self.reader.attributes)
         nothing = Columns(np.arange(2), np.zeros((n_columns, 1), np.uint64), np.ones((n_columns, 1), np.float32))
-        sums = np.zeros((1, len(self._groups.offsets), self._n_labels))
+        sums = np.zeros((1, len(self.groups.offsets), len(self.constraints.start)))
         self._sum(nothing, program._replace(offsets=np.ones_like(program.offsets)), sums)
         return sums
 
     def _sum(self, columns: Columns, program: Program, sums: np.ndarray) -> None:
         """Write the scores of types, by groups of templates, to sums, float64 [n, G, L]."""
-        _sum_types(columns, program, self._groups.starts, self._table, self._attributes, self._weights, sums)
+        _sum_types(columns, program, self.groups.starts, self.table, self.constraints.attributes, self.weights, sums)

@@ -1,61 +1,40 @@
 """The weights of a linear chain in a model file: sparse rows of label weights, and transitions."""
 
 import math
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import srsly
 from thinc.api import Model
 
 from ...features.attributes import DOCUMENT_LABEL
 from ...features.index import KEY_BITS
 from ...features.sets import MAX_HASH_BITS
 from ...features.templates import parse_templates, reads
-from ..layers import (
-    CORRECTED_TYPES,
-    NO_ENTRIES,
-    Layers,
-    SavedLayers,
-    layered,
-    pack_corrected,
-    unpack_corrected,
-    whole,
-)
+from ..layers import CORRECTED_TYPES, NO_ENTRIES, Layers, SavedLayers, layered, pack_corrected, unpack_corrected, whole
 from ..packing import (
     EXACT,
     PART_TYPES,
     Packing,
     compress,
+    deflated,
+    inflated,
     pack,
-    pack_floats,
     pack_indices,
+    pack_names,
     pack_numbers,
-    unpack_floats,
     unpack_indices,
+    unpack_names,
     unpack_numbers,
     unpack_sparse,
 )
-from ..store import (
-    NAMES,
-    SHAPE,
-    DamagedModel,
-    Saved,
-    load_arrays,
-    require,
-    require_savable,
-    require_weights,
-    store_arrays,
-)
+from ..store import NAMES, SHAPE, Saved, load_arrays, require, require_savable, require_weights, store_arrays
 from .rows import NO_ROWS, SparseRows, indices_of, sparse_rows, taken
 from .space import ChainSpace
 
 FORMAT = 6
 """The format of chains."""
 
-MAX_NAME = 200
-"""Characters of a name that are kept."""
 SEEN = "seen"
 FREQUENT = 4
 """`ChainWeights.seen` from which a row stays in a file that drops all its weights: corrections move a row that is not
@@ -148,13 +127,11 @@ def store(
         ValueError: a weight is not finite, or too large to be loaded.
     """
     n_labels = len(weights.transitions)
-    rows, earlier = _Rows(weights.keys, indices_of(weights.rows, n_labels), weights.seen, weights.names), None
-    if saved is not None:
-        rows, earlier = _side_by_side(rows, saved, n_labels)
-    layers = layered(rows.indices, weights.rows.values, packing, earlier)
-    is_frequent = np.zeros(len(rows.keys), np.bool_) if rows.seen is None else rows.seen >= FREQUENT
-    arrays, used = _packed("", rows.keys, layers, weights.transitions, is_frequent)
-    arrays[SEEN] = pack_numbers(None if rows.seen is None else rows.seen[used])
+    weights, earlier = (weights, None) if saved is None else _side_by_side(weights, saved)
+    layers = layered(indices_of(weights.rows, n_labels), weights.rows.values, packing, earlier)
+    is_frequent = np.zeros(len(weights.keys), np.bool_) if weights.seen is None else weights.seen >= FREQUENT
+    arrays, used = _packed("", weights.keys, layers, weights.transitions, is_frequent)
+    arrays[SEEN] = pack_numbers(None if weights.seen is None else weights.seen[used])
     is_exact = packing == EXACT and (earlier is None or earlier.are_exact)
     if reads_first_pass(model):
         if saved is not None and (packing == EXACT or not saved.are_exact):
@@ -162,8 +139,8 @@ def store(
         else:
             arrays |= _packed_first_pass(no_weights(0) if weights.first_pass is None else weights.first_pass, packing)
     model.attrs.pop(NAMES, None)
-    if rows.names is not None:
-        model.attrs[NAMES] = pack_names([rows.names[number] for number in used.tolist()])
+    if weights.names is not None:
+        model.attrs[NAMES] = pack_names([weights.names[number] for number in used.tolist()])
     store_arrays(model, arrays, [len(labels), weights.hash_bits], labels, is_exact, FORMAT)
 
 
@@ -197,37 +174,28 @@ def reads_first_pass(model: Model) -> bool:
     )
 
 
-class _Rows(NamedTuple):
-    """R feature rows, and where their label weights are: indices int64 [N], row · L + label; else as `ChainWeights`."""
-
-    keys: np.ndarray
-    indices: np.ndarray
-    seen: np.ndarray | None
-    names: tuple[str, ...] | None
-
-
-def _side_by_side(rows: _Rows, saved: Saved, n_labels: int) -> tuple[_Rows, SavedLayers]:
-    """The rows of both the weights and the file, ascending, with so many labels each, and the layers of the file."""
+def _side_by_side(weights: ChainWeights, saved: Saved) -> tuple[ChainWeights, SavedLayers]:
+    """The weights with the rows of the file, too, which are empty, and the layers of the file at the same rows."""
     _, _, n_before, bits = saved.arrays[SHAPE].tolist()
     before = _keys("", saved.arrays, bits)
-    keys = np.union1d(rows.keys, before)
-    own, of_file = np.searchsorted(keys, rows.keys), np.searchsorted(keys, before)
+    keys = np.union1d(weights.keys, before)
+    own, of_file = np.searchsorted(keys, weights.keys), np.searchsorted(keys, before)
 
-    def moved(indices: np.ndarray, places: np.ndarray, n_of_row: int) -> np.ndarray:
-        row, label = np.divmod(indices, max(n_of_row, 1))
-        return places[row] * n_labels + label
+    def moved(indices: np.ndarray) -> np.ndarray:
+        row, label = np.divmod(indices, max(n_before, 1))
+        return of_file[row] * len(weights.transitions) + label
 
     seen = names = None
-    if rows.seen is not None:
+    if weights.seen is not None:
         counts = unpack_numbers(saved.arrays[SEEN], len(before))
         seen = np.zeros(len(keys), np.uint8)
         seen[of_file] = 0 if counts is None else counts
-        seen[own] = rows.seen
-    if rows.names is not None:
-        by_key = dict(zip(own.tolist(), rows.names))
+        seen[own] = weights.seen
+    if weights.names is not None:
+        by_key = dict(zip(own.tolist(), weights.names))
         names = tuple(by_key.get(place, "") for place in range(len(keys)))
-    layers = _layers(saved.arrays, len(before) * n_before).moved(lambda indices: moved(indices, of_file, n_before))
-    together = _Rows(keys, moved(rows.indices, own, n_labels), seen, names)
+    layers = _layers(saved.arrays, len(before) * n_before).moved(moved)
+    together = weights._replace(keys=keys, rows=_at_places(weights.rows, own, len(keys)), seen=seen, names=names)
     return together, SavedLayers(layers, saved.are_exact, saved.are_corrected)
 
 
@@ -255,7 +223,7 @@ def _packed(
         f"{prefix}keys": pack_indices(keys[used]),
         **pack(prefix, layers.base),
         **pack_corrected(prefix, layers.corrected),
-        f"{prefix}transitions": pack_floats(transitions.ravel() if transitions.any() else transitions[:0].ravel()),
+        f"{prefix}transitions": deflated(transitions.ravel() if transitions.any() else transitions[:0].ravel()),
     }
     return arrays, used
 
@@ -301,7 +269,7 @@ def _transitions(stored: np.ndarray, max_labels: int) -> np.ndarray:
     Raises:
         DamagedModel: the array is damaged, or it has transitions of more than max_labels labels.
     """
-    flat = unpack_floats(stored, max_labels * max_labels)
+    flat = inflated(stored, {4: "<f4"}, max_labels * max_labels)
     n_labels = math.isqrt(len(flat))
     require(n_labels * n_labels == len(flat), "its transitions do not fit its labels")
     require_weights(flat)
@@ -332,37 +300,13 @@ def widen(weights: ChainWeights, n_labels: int) -> ChainWeights:
 def spread(weights: ChainWeights) -> ChainWeights:
     """Hashed rows at their places among all 2ᵇ, with zeros elsewhere, without names."""
     places, n_rows = weights.keys.astype(np.int64) - 1, 1 << weights.hash_bits
-    sizes, seen = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.uint8)
-    sizes[places] = np.diff(weights.rows.starts)
+    seen, keys = np.zeros(n_rows, np.uint8), np.arange(1, n_rows + 1, dtype=np.uint64)
     seen[places] = 0 if weights.seen is None else weights.seen
-    rows = weights.rows._replace(starts=np.concatenate([[0], np.cumsum(sizes)]))
-    keys = np.arange(1, n_rows + 1, dtype=np.uint64)
-    return weights._replace(keys=keys, rows=rows, seen=seen, names=None)
+    return weights._replace(keys=keys, rows=_at_places(weights.rows, places, n_rows), seen=seen, names=None)
 
 
-def pack_names(names: Sequence[str]) -> np.ndarray:
-    """One name for each row of weights as bytes, uint8."""
-    return np.frombuffer(zlib.compress(srsly.msgpack_dumps([name[:MAX_NAME] for name in names])), np.uint8)
-
-
-def unpack_names(packed: object, n_rows: int) -> tuple[str, ...]:
-    """The names that `pack_names` has packed.
-
-    Raises:
-        DamagedModel: the bytes are damaged, or there are not as many names as rows.
-    """
-    complaint = "the names of its features are damaged"
-    if not isinstance(packed, np.ndarray) or packed.dtype != np.uint8 or packed.ndim != 1:
-        raise DamagedModel(complaint)
-    inflate = zlib.decompressobj()
-    # In UTF-8 a character is at most four bytes, and before each string there are at most five.
-    max_bytes = n_rows * (4 * MAX_NAME + 5) + 5
-    try:
-        names = srsly.msgpack_loads(inflate.decompress(packed.tobytes(), max_bytes + 1))
-    except Exception as error:
-        # Whatever the reader of msgpack makes of garbage.
-        raise DamagedModel(f"{complaint}: {error}") from None
-    whole = inflate.eof and not inflate.unused_data
-    require(whole and isinstance(names, list) and all(isinstance(name, str) for name in names), complaint)
-    require(len(names) == n_rows, "its features and their names are not as many")
-    return tuple(names)
+def _at_places(rows: SparseRows, places: np.ndarray, n_rows: int) -> SparseRows:
+    """These rows at ascending places, int64, among n_rows; the others are empty."""
+    sizes = np.zeros(n_rows, np.int64)
+    sizes[places] = np.diff(rows.starts)
+    return rows._replace(starts=np.concatenate([[0], np.cumsum(sizes)]))

@@ -346,32 +346,6 @@ def _prune(columns, program, bits, weights, max_heads, margin, needed, candidate
             candidate_starts[token + 1] = at
 
 
-def prune(
-    columns: Columns,
-    program: ArcProgram,
-    bits: int,
-    weights: WeightVector,
-    max_heads: int,
-    margin: float,
-    needed: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The candidates by a first pass: the `max_heads` best heads of each token, none more than `margin` below the best.
-
-    Args:
-        columns: of T tokens.
-        program, bits, weights: templates and weights of the first pass, in steps, all of arcs.
-        needed: int32 [T], a head that is kept in any case, or UNKNOWN. The token before is always kept.
-
-    Returns:
-        Candidate starts int64 [T + 1] and candidates int32, ascending for each token.
-    """
-    n_tokens = int(columns.starts[-1])
-    candidate_starts = np.zeros(n_tokens + 1, np.int64)
-    candidates = np.zeros(n_tokens * (max_heads + 2), np.int32)
-    _prune(columns, program, bits, weights, max_heads, margin, needed, candidate_starts, candidates)
-    return candidate_starts, candidates[: candidate_starts[-1]].copy()
-
-
 BITS = 20
 """Size of the hashed index of a first pass: 2^BITS weights."""
 
@@ -410,17 +384,22 @@ class ArcFirstPass:
         return in_steps(self.weights, len(self.weights))
 
     def candidates(self, columns: Columns, needed: np.ndarray, slack: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Candidate starts int64 [T + 1] and candidates int32.
+        """Candidate starts int64 [T + 1] and candidates int32, ascending for each token.
+
+        They are the `max_heads` best heads, none more than `margin` below the best.
 
         Args:
+            columns: of T tokens.
             needed: int32 [T], heads that are kept in any case, -1 for none. The token before is also kept in any case,
                 so that every token can be reached from the root.
             slack: added to the margin.
         """
         if not len(self.weights):
             return near_candidates(columns.starts, needed, self.max_any_heads)
-        max_heads = min(self.max_heads, self.max_any_heads)
-        return prune(columns, self.program, self.bits, self._steps, max_heads, self.margin + slack, needed)
+        max_heads, margin = min(self.max_heads, self.max_any_heads), self.margin + slack
+        starts, room = np.zeros(len(needed) + 1, np.int64), np.zeros(len(needed) * (max_heads + 2), np.int32)
+        _prune(columns, self.program, self.bits, self._steps, max_heads, margin, needed, starts, room)
+        return starts, room[: starts[-1]].copy()
 
     def keeps(self, columns: Columns, heads: np.ndarray) -> tuple[np.ndarray, int]:
         """Whether each of these heads, int32 [T], is a candidate, bool [T], and the number of all candidates."""

@@ -1,7 +1,7 @@
 """The examples of a parser: one tree for each sentence of a Doc."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -14,9 +14,8 @@ from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
 from ...solvers.problem import Problem, Rates
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
-from .. import frequency
 from ..documents import digest
-from ..growing import ExampleSet, Growing, Levels
+from ..growing import ExampleSet, Growing, Levels, exponents, rates
 from ..packing import pack_numbers
 from ..protocol import PartlyKnown, Pruned, Rows, Sharded
 from .candidates import TRAINING_SLACK, ArcFirstPass
@@ -25,21 +24,21 @@ from .data import Shape, Trees, dimension, n_rows
 from .oracles import count_features, extent, tree_problem
 
 
+@dataclass(frozen=True, eq=False)
 class EncodedTrees:
     """A batch of n Docs with T tokens in S sentences, as read by the component.
 
-    Args:
+    Attributes:
         docs: int64 [n + 1], first sentence of each Doc.
         columns: attribute keys of the sentences.
         heads, labels: int32 [T], gold, UNKNOWN where unknown; a head is a position in the sentence from 1, 0 for the
             root.
     """
 
-    def __init__(self, docs: np.ndarray, columns: Columns, heads: np.ndarray, labels: np.ndarray) -> None:
-        self.docs = docs
-        self.columns = columns
-        self.heads = heads
-        self.labels = labels
+    docs: np.ndarray
+    columns: Columns
+    heads: np.ndarray
+    labels: np.ndarray
 
     def take(self, docs: list[int]) -> "EncodedTrees":
         """The given Docs only."""
@@ -53,10 +52,9 @@ class EncodedTrees:
     @staticmethod
     def concatenated(batches: Sequence["EncodedTrees"]) -> "EncodedTrees":
         """The batches as a single one."""
-        columns = [batch.columns for batch in batches]
         return EncodedTrees(
             joined_starts([batch.docs for batch in batches]),
-            join_columns(columns),
+            join_columns([batch.columns for batch in batches]),
             np.concatenate([batch.heads for batch in batches]),
             np.concatenate([batch.labels for batch in batches]),
         )
@@ -105,18 +103,9 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     def add(self, encoded: EncodedTrees) -> np.ndarray:
         heads, labels = encoded.heads.copy(), encoded.labels.copy()
         candidates = self.first_pass.candidates(encoded.columns, heads, TRAINING_SLACK)
-        nothing = np.zeros(len(heads))
-        trees = Trees(
-            encoded.columns,
-            self._program,
-            *candidates,
-            heads.copy(),
-            labels.copy(),
-            nothing,
-            nothing.copy(),
-            self._shape,
-            decoder(self._shape.structure),
-        )
+        gold, shape = (heads.copy(), labels.copy()), self._shape
+        costs = np.zeros(len(heads)), np.zeros(len(heads))
+        trees = Trees(encoded.columns, self._program, *candidates, *gold, *costs, shape, decoder(shape.structure))
         project(trees, heads, labels)
         costs = np.where(heads != UNKNOWN, 1.0, 0.0), np.where(labels != UNKNOWN, 1.0, 0.0)
         trees = trees._replace(head_costs=costs[0], label_costs=costs[1])
@@ -143,10 +132,8 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
 
     def complete(self, docs: np.ndarray | None, weights: np.ndarray, for_good: bool = False) -> np.ndarray:
         trees = self.examples.joined()
-        of_docs = (
-            np.arange(self._n_known, self.docs.n_examples) if docs is None else np.unique(self.docs.examples(docs))
-        )
-        changed = complete(trees, self._unknown(of_docs), weights)
+        examples = np.arange(self._n_known, self.docs.n_examples) if docs is None else self.docs.examples(docs)
+        changed = complete(trees, self._unknown(np.unique(examples)), weights)
         if for_good:
             known = trees.columns.starts[self._n_known]
             trees.head_costs[known:] = 1.0
@@ -206,7 +193,7 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     def packed_seen(self) -> np.ndarray:
         """How often each row was seen in gold trees of these Docs or of earlier ones, packed as in `TreeWeights`."""
         if self._packed_seen is None:
-            self._packed_seen = pack_numbers(frequency.exponents(self._counts(), self._seen_earlier))
+            self._packed_seen = pack_numbers(exponents(self._counts(), self._seen_earlier))
         return self._packed_seen
 
     def _counts(self) -> np.ndarray:
@@ -219,7 +206,7 @@ class TreeSet(ExampleSet[Trees], PartlyKnown, Pruned, Sharded):
     def _rates(self) -> Rates | None:
         if self._seen_earlier is None:
             return None
-        of_rows, n_arcs = frequency.rates(self._seen_earlier), 1 << self._shape.arc_bits
+        of_rows, n_arcs = rates(self._seen_earlier), 1 << self._shape.arc_bits
         return Rates(of_rows[:n_arcs], of_rows[n_arcs:], np.array([self._shape.n_labels]))
 
     def _tokens(self, doc: int) -> slice:

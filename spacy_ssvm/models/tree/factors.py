@@ -1,6 +1,7 @@
 """The features that fire in the factors of one sentence's trees, by name, with their contributions."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, cast
 
@@ -25,7 +26,7 @@ from ...features.arc_program import (
     write_between,
     write_features,
 )
-from ...features.extractor import ArcExtractor
+from ...features.arc_templates import ArcTemplate
 from ...features.names import Place, Source, arc_feature_name
 from ...structures.tree.parts import ROOT_LABEL
 from ...structures.tree.scored import ANY, NO_LABEL, Arc, LabelledTree, TreeFactor
@@ -62,42 +63,30 @@ class Fired(NamedTuple):
     added: float
 
 
+@dataclass(frozen=True, eq=False)
 class TreeFeatures:
     """Implements `models.named_parts.FactorFeatures` for one sentence of a Doc.
 
-    Args:
+    Attributes:
         trees: the sentences of the Doc.
         sentence: the number of this one.
         weights: to predict with.
+        templates: of the program.
         source: of the Doc.
         names: names of arcs, for texts.
     """
 
-    def __init__(
-        self,
-        trees: Trees,
-        sentence: int,
-        weights: WeightVector,
-        extractor: ArcExtractor,
-        source: Source,
-        names: PartNames,
-    ) -> None:
-        self._trees = trees
-        self._weights = weights
-        self._templates = extractor.templates
-        self._source = source
-        self._names = names
-        self._sentence = sentence
-        self._first, self._end = trees.columns.starts[sentence : sentence + 2].tolist()
-        self._known: dict[TreeFactor, list[tuple[str, float]]] = {}
-
-    @cached_property
-    def _words(self) -> list[str]:
-        return [token.text for token in self._source.doc]
+    trees: Trees
+    sentence: int
+    weights: WeightVector
+    templates: Sequence[ArcTemplate]
+    source: Source
+    names: PartNames
+    _known: dict[TreeFactor, list[tuple[str, float]]] = field(default_factory=dict)
 
     @cached_property
     def _read(self) -> Sentence:
-        return cast(Sentence, read_sentence(self._trees.columns, self._trees.program, self._sentence))
+        return cast(Sentence, read_sentence(self.trees.columns, self.trees.program, self.sentence))
 
     def features(self, factor: TreeFactor) -> list[tuple[str, float]]:
         """The name of each feature that fires, and its contribution to the score, if it is not 0."""
@@ -107,13 +96,15 @@ class TreeFeatures:
 
     def text(self, y: LabelledTree, factor: TreeFactor) -> str:
         """The arc that y has to the factor's modifier."""
-        return self._names.named(y.arc(factor.modifier), self._first).phrase(self._words)
+        first = int(self.trees.columns.starts[self.sentence])
+        return self.names.named(y.arc(factor.modifier), first).phrase([token.text for token in self.source.doc])
 
     def _named(self, factor: TreeFactor) -> Iterator[tuple[str, float]]:
         words = {"head": factor.head, "mod": factor.modifier, "sib": factor.third, "grand": factor.third}
-        for feature in fired(self._trees, self._read, self._weights, factor):
-            place = Place(self._first, self._end, words, feature.between, feature.distance)
-            name = arc_feature_name(self._templates[feature.template], self._source, place)
+        first, end = self.trees.columns.starts[self.sentence : self.sentence + 2].tolist()
+        for feature in fired(self.trees, self._read, self.weights, factor):
+            place = Place(first, end, words, feature.between, feature.distance)
+            name = arc_feature_name(self.templates[feature.template], self.source, place)
             yield OF_LABELS * (factor.kind == "label") + name, feature.added
 
 

@@ -10,9 +10,10 @@ from thinc.api import Model
 
 from ...features.columns import ColumnReader
 from ...features.extractor import ArcExtractor
-from ...structures.tree.parts import UNKNOWN
+from ...structures import NONE_OF_THESE, UNKNOWN
 from .. import architectures, store
 from ..documents import require_of_each_token
+from ..named_parts import numbers_of
 from ..packing import EXACT, Packing, masked, unpack_numbers
 from ..protocol import Settings, Start
 from ..store import Saved
@@ -66,12 +67,9 @@ class TreeModel:
         docs = [example.predicted for example in examples]
         require_of_each_token(self.space.name, docs, [trees.labels for trees in gold])
         require_of_each_token(self.space.name, docs, [trees.heads for trees in gold])
-        numbers = {label: number for number, label in enumerate(self.labels)}
         heads = np.concatenate([np.zeros(0, np.int32), *(trees.heads for trees in gold)])
-        labels = np.array(
-            [UNKNOWN if label is None else numbers.get(label, UNKNOWN) for trees in gold for label in trees.labels],
-            np.int32,
-        )
+        labels = numbers_of((label for trees in gold for label in trees.labels), self.labels)
+        labels[labels == NONE_OF_THESE] = UNKNOWN
         read = self.reader.read(docs, self._vocab)
         columns, first_sentences = cut(read, [trees.sentences for trees in gold])
         encoded = EncodedTrees(first_sentences, columns, heads, labels)

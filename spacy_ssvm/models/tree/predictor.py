@@ -95,11 +95,11 @@ class TreePredictor:
 
     def explained(self, doc: Doc) -> list[tuple[ScoredSequence, TreeFeatures]]:
         trees, scores = self._scores([doc])
-        extractor, weights, names = self.extractor, self._steps, ArcNames(self._space.labels, self._space.unnamed)
+        extractor, names = self.extractor, ArcNames(self._space.labels, self._space.unnamed)
         # Names are read later, when the Doc may have changed.
         source = Source(copy_of(doc), extractor.reader.attributes, trees.columns.keys, extractor.classes)
         return [
-            (sequence, TreeFeatures(trees, number, weights, extractor, source, names))
+            (sequence, TreeFeatures(trees, number, self._steps, extractor.templates, source, names))
             for number, sequence in enumerate(_sequences(trees, scores))
         ]
 

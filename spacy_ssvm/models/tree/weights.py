@@ -6,15 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from thinc.api import Model
 
-from ..layers import (
-    CORRECTED_TYPES,
-    NO_ENTRIES,
-    Layers,
-    SavedLayers,
-    layered,
-    pack_corrected,
-    unpack_corrected,
-)
+from ..layers import CORRECTED_TYPES, NO_ENTRIES, Layers, SavedLayers, layered, pack_corrected, unpack_corrected
 from ..packing import (
     EXACT,
     MASKED_TYPES,
@@ -79,7 +71,6 @@ def store(
     Raises:
         ValueError: a weight is not finite, or too large to be loaded.
     """
-    arrays: dict[str, np.ndarray] = {}
     trees, first_pass = weights.trees, masked(weights.first_pass)
     rounding = Packing(packing.weight_dtype)
     if saved is None:

@@ -7,6 +7,7 @@ and Straka et al. (2016).
 
 import re
 from collections.abc import Callable
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -107,24 +108,12 @@ def distinct_cases(form: str) -> list[str]:
 
 def _script(case: str, form: str, lemma: str) -> Script:
     cased = CASES[case](form)
-    first, first_of_lemma, length = _common(cased, lemma)
+    # The first one of the longest in the form, and the first occurrence of it in the lemma.
+    first, first_of_lemma, length = SequenceMatcher(None, cased, lemma, autojunk=False).find_longest_match()
     if not length:
         return WholeForm(case, cased, lemma)
     end, end_of_lemma = first + length, first_of_lemma + length
     return EditScript(case, first, lemma[:first_of_lemma], len(cased) - end, lemma[end_of_lemma:])
-
-
-def _common(a: str, b: str) -> tuple[int, int, int]:
-    """Where the longest common substring begins in a and in b, and its length."""
-    best, lengths = (0, 0, 0), [0] * (len(b) + 1)
-    for i, letter in enumerate(a):
-        before = 0
-        for j, other in enumerate(b):
-            length = before + 1 if letter == other else 0
-            before, lengths[j] = lengths[j], length
-            if length > best[2]:
-                best = (i + 1 - length, j + 1 - length, length)
-    return best
 
 
 def _escaped(text: str) -> str:

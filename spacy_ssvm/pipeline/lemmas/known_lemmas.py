@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .edit_scripts import CASES, EditScript, distinct_cases
-from .growth import Growth
-from .packed_text import pack_text, unpack_text
+from .notes import Growth, pack_text, unpack_text
 
 SEVERAL = ""
 """The mark of a lemma that has more than one form."""
@@ -106,7 +105,7 @@ def _beginnings(lemma: str) -> list[str]:
 
 
 class Endings:
-    """Groups of scripts that differ only in the letters put at the end.
+    """Groups of scripts that differ only in the letters put at the end, and which of them make known lemmas of a form.
 
     Args:
         scripts: of the labels, by number; scripts for single forms are left out.
@@ -123,24 +122,17 @@ class Endings:
                 self.by_beginning.setdefault(key, []).append((script.suffix, number))
                 self.sizes[number] = script.size
 
-
-class Candidates:
-    """The known lemmas that scripts make of a form."""
-
-    def __init__(self, endings: Endings, lemmas: KnownLemmas) -> None:
-        self._endings, self._lemmas = endings, lemmas
-
-    def of_form(self, form: str, max_number: int) -> list[int]:
-        """The numbers of the scripts; the ones that change the fewest letters come first."""
+    def candidates(self, form: str, lemmas: KnownLemmas, max_number: int) -> list[int]:
+        """The numbers of the scripts that make known lemmas of a form; the ones that change the fewest letters come
+        first."""
         lower, found = form.lower(), []
-        beginnings, is_known = self._lemmas.beginnings, self._lemmas.is_known
+        beginnings, is_known = lemmas.beginnings, lemmas.is_known
         cased = {case: CASES[case](form) for case in distinct_cases(form)}
-        for (case, n_prefix, prefix, n_suffix), endings in self._endings.by_beginning.items():
+        for (case, n_prefix, prefix, n_suffix), endings in self.by_beginning.items():
             text = cased.get(case, "")
             end = len(text) - n_suffix
             if end > n_prefix:
                 stem = prefix + text[n_prefix:end]
                 if stem in beginnings:
                     found += [number for suffix, number in endings if is_known(lower, stem + suffix)]
-        sizes = self._endings.sizes
-        return sorted(found, key=lambda number: (sizes[number], number))[:max_number]
+        return sorted(found, key=lambda number: (self.sizes[number], number))[:max_number]

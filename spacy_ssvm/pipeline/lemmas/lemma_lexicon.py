@@ -1,10 +1,12 @@
 """The lemmas of words that a lemmatizer knows, by form and tags, from training examples and a lexicon.
 
 An entry for a form with exactly these tags decides, else an entry for it with this coarse tag, else a lexicon's entry
-for the form alone.
+for the form alone. A survey notes the scripts of words in examples, by how they occur, and their lemmas.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,11 +16,12 @@ from spacy.attrs import MORPH, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
-from ...features.hashing import mixed
+from ...features.hashing import ABSENT, mixed
+from ...features.ranges import places_in
 from ...files import read_records
-from . import packed_text
+from ..codec import Survey
 from .edit_scripts import script_of
-from .growth import Growth
+from .notes import Growth, pack_text, unpack_text
 
 READ = (ORTH, TAG, POS, MORPH)
 """spaCy's IDs of the token attributes from which keys are made."""
@@ -29,6 +32,9 @@ LEARNT = LEVELS[:2]
 
 Known = Mapping[int, Iterable[str]]
 """Key → the scripts that a word with this key has."""
+
+MIN_SHARE = 0.01
+"""The min share of a lemma among a form's occurrences with certain tags, to be known for the form."""
 
 
 def keys_of(values: np.ndarray, level: tuple[int, ...]) -> np.ndarray:
@@ -76,6 +82,28 @@ def known_entries(entries: Iterable[tuple[str, str, str]]) -> dict[int, set[str]
     return known
 
 
+class First(NamedTuple):
+    """The contents of a file. keys: uint64 [N], ascending. sets: int32 [N], each key's place in `scripts`. scripts:
+    distinct sets, each in order."""
+
+    keys: np.ndarray
+    sets: np.ndarray
+    scripts: list[list[str]]
+
+    def sets_of(self, keys: np.ndarray) -> np.ndarray:
+        """The number of the set of each key, −1 where nothing is known, int32."""
+        places = places_in(self.keys, keys)
+        return np.asarray(np.where(places != ABSENT, self.sets[places], np.int32(-1)))
+
+    def get(self, key: int) -> Sequence[str] | None:
+        """The scripts of a key; None where nothing is known."""
+        number = int(self.sets_of(np.array([key], np.uint64))[0]) if len(self.keys) else -1
+        return self.scripts[number] if number >= 0 else None
+
+
+NOTHING = First(np.zeros(0, np.uint64), np.zeros(0, np.int32), [])
+
+
 class LemmaLexicon:
     """Scripts by keys, as `keys_of` makes them. A value: `with_known` makes another lexicon, which shares what it can.
 
@@ -88,15 +116,14 @@ class LemmaLexicon:
 
     def __init__(
         self,
-        first: "First | None" = None,
+        first: First = NOTHING,
         read: Sequence[int] = (),
         growth: Growth[int, Sequence[str]] | None = None,
         packed: str | None = None,
     ) -> None:
-        self._first = First.empty() if first is None else first
-        self._growth = Growth(self._first.get, len(self._first.keys)) if growth is None else growth
-        self._packed = "" if first is None else packed
-        self.read = read
+        self._first, self.read = first, read
+        self._growth = Growth(first.get, len(first.keys)) if growth is None else growth
+        self._packed = "" if first is NOTHING and growth is None else packed
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LemmaLexicon) and (other is self or other.packed == self.packed)
@@ -162,30 +189,6 @@ class LemmaLexicon:
         return sets
 
 
-class First(NamedTuple):
-    """The contents of a file. keys: uint64 [N], ascending. sets: int32 [N], each key's place in `scripts`. scripts:
-    distinct sets, each in order."""
-
-    keys: np.ndarray
-    sets: np.ndarray
-    scripts: list[list[str]]
-
-    @classmethod
-    def empty(cls) -> "First":
-        """Nothing."""
-        return cls(np.zeros(0, np.uint64), np.zeros(0, np.int32), [])
-
-    def sets_of(self, keys: np.ndarray) -> np.ndarray:
-        """The number of the set of each key, −1 where nothing is known, int32."""
-        places = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
-        return np.asarray(np.where(self.keys[places] == keys, self.sets[places], np.int32(-1)))
-
-    def get(self, key: int) -> Sequence[str] | None:
-        """The scripts of a key; None where nothing is known."""
-        number = int(self.sets_of(np.array([key], np.uint64))[0]) if len(self.keys) else -1
-        return self.scripts[number] if number >= 0 else None
-
-
 def unpack_lexicon(packed: str) -> LemmaLexicon:
     """The lexicon in the text of `LemmaLexicon.packed`.
 
@@ -195,7 +198,7 @@ def unpack_lexicon(packed: str) -> LemmaLexicon:
     if not packed:
         return LemmaLexicon()
     try:
-        keys, sets, scripts, read = packed_text.unpack_text(packed)
+        keys, sets, scripts, read = unpack_text(packed)
         first = First(np.frombuffer(keys, np.uint64), np.frombuffer(sets, np.int32), scripts)
         known = bool((first.keys[1:] > first.keys[:-1]).all()) and first.keys.shape == first.sets.shape
         known &= all(isinstance(script, str) for members in scripts for script in members)
@@ -219,4 +222,50 @@ def pack_lexicon(known: Known, read: Iterable[int] = range(len(READ))) -> LemmaL
         [list(scripts) for scripts in numbers],
         sorted(read),
     ]
-    return unpack_lexicon(packed_text.pack_text(contents))
+    return unpack_lexicon(pack_text(contents))
+
+
+@dataclass
+class WordSurvey(Survey):
+    """A survey that notes words, too.
+
+    Attributes:
+        scripts: how often each word has each script; a word is its values of `lemma_lexicon.READ`.
+        pairs: of form and lemma.
+        read: the places in READ of attributes that words have.
+        min_count: how often a script must occur to be learnt, unless it is of corrections.
+    """
+
+    scripts: dict[tuple[int, ...], Counter[str]] = field(default_factory=dict)
+    pairs: set[tuple[str, str]] = field(default_factory=set)
+    read: set[int] = field(default_factory=set)
+    min_count: int = 1
+
+    def add(self, others: Survey) -> None:
+        super().add(others)
+        assert isinstance(others, WordSurvey)
+        for word, counts in others.scripts.items():
+            self.scripts.setdefault(word, Counter()).update(counts)
+        self.pairs |= others.pairs
+        self.read |= others.read
+
+    def labels_to_learn(self) -> set[str]:
+        min_count = 1 if self.of_corrections else self.min_count
+        return {label for label, count in self.label_counts.items() if count >= min_count}
+
+    def known(self, read: Collection[int]) -> dict[int, set[str]]:
+        """The scripts of each word, without those that are errors of annotation rather than other lemmas, by keys that
+        are made of the values of `read`, places in READ.
+        """
+        found: dict[int, Counter[str]] = {}
+        values = only(np.array(list(self.scripts), np.uint64).reshape(-1, len(READ)), read)
+        for level in LEARNT:
+            for key, counts in zip(keys_of(values, level).tolist(), self.scripts.values()):
+                found.setdefault(key, Counter()).update(counts)
+        min_share = 0.0 if self.of_corrections else MIN_SHARE
+        return {key: _frequent(counts, min_share) for key, counts in found.items()}
+
+
+def _frequent(counts: Counter[str], min_share: float) -> set[str]:
+    min_count = min_share * counts.total()
+    return {label for label, count in counts.items() if count >= min_count}

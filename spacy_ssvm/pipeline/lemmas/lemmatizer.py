@@ -18,16 +18,14 @@ from ...inspect.parts import ComparedPart
 from ...models.chain.space import ChainGold
 from ...words import origin_of
 from ..asking import of_docs
-from ..chain_codec import ChainCodec
+from ..chain_codec import ChainCodec, Tags, gold_strings
 from ..chain_component import ChainComponent
 from ..codec import Gaps, Given, SavedCodec, Warn, values_of
-from ..tags import Tags, gold_strings
 from ..writing import write_values
 from .edit_scripts import parse_script, script_of
 from .known_lemmas import KnownLemmas, unpack_lemmas
-from .lemma_lexicon import READ, LemmaLexicon, known_entries, unpack_lexicon
+from .lemma_lexicon import READ, LemmaLexicon, WordSurvey, known_entries, unpack_lexicon
 from .script_kinds import MAX_WORDS, ScriptKinds, scripts_of
-from .word_survey import WordSurvey
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,6 +55,7 @@ class LemmatizerCodec(ChainCodec):
     """
 
     of_tokens = True
+    attributes = (LEMMA,)
 
     backoff: str | None = "orth"
     min_tree_freq: int = 1
@@ -125,10 +124,6 @@ class LemmatizerCodec(ChainCodec):
         return ScriptKinds(self.labels, self.lexicon, self.lemmas, self.overwrite)
 
     # Predictions
-
-    @property
-    def attributes(self) -> tuple[int, ...]:
-        return (LEMMA,)
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         write_values(self.attributes, self.overwrite, docs, predictions, given, self._lemmas_of)

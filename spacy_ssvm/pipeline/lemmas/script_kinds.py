@@ -14,7 +14,7 @@ from ...models.chain.space import TokenKinds
 from ...structures import FORBIDDEN
 from ...structures.chain.constraints import Constraints, unconstrained, with_fixed
 from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_script, script_of
-from .known_lemmas import Candidates, Endings, KnownLemmas
+from .known_lemmas import Endings, KnownLemmas
 from .lemma_lexicon import READ, LemmaLexicon
 
 MAX_WORDS = 1 << 18
@@ -43,10 +43,6 @@ class ScriptKinds(TokenKinds):
     def limits(self) -> "ScriptLimits":
         """The scripts of each kind."""
         return ScriptLimits(self._labels, self._lexicon)
-
-    @cached_property
-    def _candidates(self) -> Candidates:
-        return Candidates(_endings(self._labels), self._lemmas)
 
     def constraints(self) -> Constraints:
         limits = np.where(self.limits.allowed, 0.0, FORBIDDEN)
@@ -100,7 +96,7 @@ class ScriptKinds(TokenKinds):
         rows = np.zeros((len(orths), len(KNOWN_SCRIPTS)), np.uint64)
         for row, orth in zip(rows, orths.tolist()):
             if orth not in known:
-                found = self._candidates.of_form(text_of(orth, docs), len(KNOWN_SCRIPTS))
+                found = _endings(self._labels).candidates(text_of(orth, docs), self._lemmas, len(KNOWN_SCRIPTS))
                 known[orth] = [int(get_string_id(self._labels[number])) for number in found]
             row[: len(known[orth])] = known[orth]
         for number, column in enumerate(marked):

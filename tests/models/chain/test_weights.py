@@ -11,20 +11,17 @@ from spacy_ssvm.models.chain.rows import dense, sparse_rows
 from spacy_ssvm.models.chain.weights import (
     FORMAT,
     FREQUENT,
-    MAX_NAME,
     TYPES,
     ChainWeights,
     as_vector,
     in_use,
     load,
-    pack_names,
     split,
     spread,
     store,
-    unpack_names,
     widen,
 )
-from spacy_ssvm.models.packing import Packing, pack_floats, pack_indices, pack_numbers
+from spacy_ssvm.models.packing import MAX_NAME, Packing, deflated, pack_indices, pack_names, pack_numbers, unpack_names
 from spacy_ssvm.models.store import DamagedModel, is_exact, store_arrays
 
 LABELS = ("A", "B", "C")
@@ -120,6 +117,14 @@ def test_a_vector_has_transitions_and_then_rows(n_rows, n_labels):
     assert vector[0] == 7
 
 
+def test_size_counts_the_weights_of_both_passes():
+    first, second = weights(5, 2), weights(20)
+    vectors = as_vector(first), as_vector(second)
+    expected = sum(map(np.count_nonzero, vectors)), sum(map(len, vectors))
+    assert second._replace(first_pass=first).size() == expected
+    assert first.size() == (np.count_nonzero(vectors[0]), len(vectors[0]))
+
+
 def test_widen_appends_labels():
     given = weights()
     wider = widen(given, 5)
@@ -156,12 +161,12 @@ def crafted(changes, width=3, bits=4):
 
 def put(value):
     """Transitions of this weight."""
-    return lambda array: pack_floats(np.where(np.eye(3), np.float32(value), np.float32(0)).ravel())
+    return lambda array: deflated(np.where(np.eye(3), np.float32(value), np.float32(0)).ravel())
 
 
 ONE_INFINITE = {
     "indices": lambda array: pack_indices(np.array([2])),
-    "values": lambda array: pack_floats(np.full(1, np.inf, np.float32)),
+    "values": lambda array: deflated(np.full(1, np.inf, np.float32)),
 }
 
 
@@ -177,9 +182,9 @@ def test_crafting_alone_changes_nothing():
         ({}, {"bits": 31}, "hash size"),
         ({}, {"bits": 2}, "index is out of range"),
         ({"transitions": lambda a: a[:2]}, {}, "inflated|wrong length"),
-        ({"transitions": lambda a: pack_floats(np.ones(5, np.float32))}, {}, "transitions do not fit its labels"),
-        ({"transitions": lambda a: pack_floats(np.ones(4, np.float32))}, {}, "transitions do not fit its labels"),
-        ({"transitions": lambda a: pack_floats(np.ones(16, np.float32))}, {}, "wrong length"),
+        ({"transitions": lambda a: deflated(np.ones(5, np.float32))}, {}, "transitions do not fit its labels"),
+        ({"transitions": lambda a: deflated(np.ones(4, np.float32))}, {}, "transitions do not fit its labels"),
+        ({"transitions": lambda a: deflated(np.ones(16, np.float32))}, {}, "wrong length"),
         ({"seen": lambda a: pack_numbers(np.zeros(1, np.uint8))}, {}, "wrong length"),
         ({"seen": lambda a: a[:1]}, {}, "inflated|wrong length"),
         ({"transitions": put(np.inf)}, {}, "weight is not finite"),
@@ -196,7 +201,7 @@ def test_crafting_alone_changes_nothing():
         ({"transitions": lambda a: np.ones((3, 3), np.float32)}, {}, "missing or of a wrong type"),
         ({"corrected_indices": lambda a: pack_indices(np.array([99]))}, {}, "index is out of range"),
         ({"corrected_indices": lambda a: pack_indices(np.arange(2))}, {}, "not as many as their indices"),
-        ({"corrected_values": lambda a: pack_floats(np.ones(1, np.float32))}, {}, "not as many as their indices"),
+        ({"corrected_values": lambda a: deflated(np.ones(1, np.float32))}, {}, "not as many as their indices"),
         ({"corrected_scales": lambda a: np.ones(1, np.float32)}, {}, "scales are not as many"),
         ({f"corrected_{name}": change for name, change in ONE_INFINITE.items()}, {}, "not finite"),
     ],

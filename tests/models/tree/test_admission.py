@@ -5,7 +5,7 @@ import pytest
 
 from spacy_ssvm.models.tree.candidates import BITS, ArcFirstPass
 from spacy_ssvm.structures import UNKNOWN
-from spacy_ssvm.training.admission import admitting
+from spacy_ssvm.training.first_pass import admitting
 
 from .test_candidates import per_token, random_heads, sentences_of
 

@@ -14,7 +14,6 @@ from spacy_ssvm.models.tree.candidates import (
     ArcFirstPass,
     max_ranking_entries,
     near_candidates,
-    prune,
     ranking,
     ranking_oracle,
 )
@@ -75,7 +74,7 @@ def test_prune(seed, sizes, most, margin, ties):
     weights = rng.integers(-2, 3, 1 << bits) if ties else rng.normal(size=1 << bits)
     weights = weights.astype(np.float32)
     needed = random_heads(rng, sizes, 0.3)
-    found = per_token(*prune(columns, program, bits, in_steps(weights, len(weights)), most, margin, needed), sizes)
+    found = per_token(*ArcFirstPass(program, weights, most, margin, 100).candidates(columns, needed), sizes)
     for (_, m), must, kept, scores in zip(
         places(sizes), needed, found, arc_scores(columns, program, bits, rounded(weights))
     ):
@@ -98,7 +97,8 @@ def test_first_pass():
     columns, program = sentences_of(rng, sizes)
     needed, weights = random_heads(rng, sizes, 0.2), rng.normal(size=1 << BITS).astype(np.float32)
     trained = ArcFirstPass(program, weights, 3, 2.5, 100).candidates(columns, needed)
-    for array, expected in zip(trained, prune(columns, program, BITS, in_steps(weights, len(weights)), 3, 2.5, needed)):
+    limited = ArcFirstPass(program, weights, 100, 2.5, 3).candidates(columns, needed)
+    for array, expected in zip(trained, limited):
         np.testing.assert_array_equal(array, expected)
     assert 12 < len(trained[1]) < 5 * 5 + 7 * 7
     untrained = ArcFirstPass(program, np.zeros(0, np.float32), 3, 2.5, 100).candidates(columns, needed)

@@ -1,10 +1,15 @@
-"""A mapping as a growing value: adding takes time linear in the addition, and earlier values stay valid.
+"""Notes of examples: mappings as growing values, and their text in the file "cfg" of a component.
 
-All values of one growth share its log, in which each change has a time. A value sees the changes before its own time.
+Adding takes time linear in the addition, and earlier values stay valid: all values of one growth share its log, in
+which each change has a time. A value sees the changes before its own time.
 """
 
+import base64
+import zlib
 from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import srsly
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -17,10 +22,11 @@ class Log(Generic[Key, Value]):
         self.n = 0
         self.by_key: dict[Key, list[tuple[int, Value]]] = {}
 
-    def append(self, key: Key, value: Value) -> None:
-        """Change the value of a key from now on."""
-        self.by_key.setdefault(key, []).append((self.n, value))
-        self.n += 1
+    def add(self, changes: Mapping[Key, Value]) -> None:
+        """Change the values of these keys from now on."""
+        for key, value in changes.items():
+            self.by_key.setdefault(key, []).append((self.n, value))
+            self.n += 1
 
 
 class Growth(Generic[Key, Value]):
@@ -60,14 +66,20 @@ class Growth(Generic[Key, Value]):
         """
         if self._time + len(changes) > self._n_first:
             return None
-        log = self._log if self._log.n == self._time else self._own_log()
-        for key, value in changes.items():
-            log.append(key, value)
+        log = self._log
+        if log.n > self._time:
+            # Another one has extended the shared log: a new one gets what this one sees of it.
+            log = Log()
+            log.add(self.changes())
+        log.add(changes)
         return Growth(self._first, self._n_first, log)
 
-    def _own_log(self) -> Log[Key, Value]:
-        """A log of the changes that this mapping sees, because another one has extended the shared log."""
-        log: Log[Key, Value] = Log()
-        for key, value in self.changes().items():
-            log.append(key, value)
-        return log
+
+def pack_text(value: Any) -> str:
+    """The text of a value that msgpack can write: msgpack, deflated, in base 64."""
+    return base64.b64encode(zlib.compress(srsly.msgpack_dumps(value))).decode()
+
+
+def unpack_text(text: str) -> Any:
+    """The value whose text `pack_text` has made; raises what decoding, inflating or msgpack raises of other texts."""
+    return srsly.msgpack_loads(zlib.decompress(base64.b64decode(text, validate=True)))

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...features.columns import take_columns
 from ...features.index import Columns
-from ...features.ranges import elements
+from ...growth import elements
 from ..documents import digest
 
 Runs = Sequence[tuple[int, np.ndarray]]

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...features.ranges import elements, ranges_of
-from ...growth import appended
+from ...growth import appended, elements, ranges_of
 from ..frequency import NEW_LABEL_COST
 from .completion import complete, complete_without
 from .data import Chains

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.hashing import ABSENT
+from ...features.index import ABSENT
 from .rows import dense, joined_rows, taken
 from .weights import ChainWeights
 

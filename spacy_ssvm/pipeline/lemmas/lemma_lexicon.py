@@ -14,7 +14,7 @@ from spacy.attrs import MORPH, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
-from ...features.hashing import mixed
+from ...features.index import mixed
 from ...files import read_records
 from . import packed_text
 from .edit_scripts import script_of

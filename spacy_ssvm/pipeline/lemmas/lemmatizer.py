@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ...features.hashing import mixed
+from ...features.index import mixed
 from ...inspect.parts import ComparedPart
 from ...models.chain.space import ChainGold
 from ...words import origin_of

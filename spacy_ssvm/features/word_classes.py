@@ -116,7 +116,11 @@ class VectorClasses:
     words: str | Path | None = None
 
     def __call__(self, vocab: Vocab) -> Mapping[int, str]:
-        words = None if self.words is None else [word for _, word in _read(Path(self.words), _first_column)]
+        words = (
+            None
+            if self.words is None
+            else [word for _, word in _read(Path(self.words), lambda line: line.split("\t")[0])]
+        )
         return classes_of_vectors(vocab.vectors, self.n_classes, self.seed, words)
 
 
@@ -154,10 +158,6 @@ def _read(path: Path, parse: Callable[[str], Record]) -> list[tuple[int, Record]
         return list(read_records(path, parse))
     except ValueError as error:
         raise ValueError(f"word classes: {error}") from error
-
-
-def _first_column(line: str) -> str:
-    return line.split("\t")[0]
 
 
 def _read_pairs(path: Path, form: str) -> list[tuple[int, str, str]]:

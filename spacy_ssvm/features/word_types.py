@@ -12,7 +12,7 @@ from spacy.vocab import Vocab
 
 from ..growth import widened
 from ..kernels import kernel
-from .index import empty_table, grown, insert, n_rows
+from .index import Table, empty_table, grown, insert, n_rows
 from .word_keys import keys_of_words
 
 

@@ -154,13 +154,7 @@ class LbfgsLearner(Learner, of=Lbfgs):
     """
 
     parameters: Lbfgs
-    STATE = (
-        Field("centre", like="w"),
-        Field("has_forgotten"),
-        *Curvature.STATE,
-        Field("s"),
-        Field("linear"),
-    )
+    STATE = (Field("centre", like="w"), Field("has_forgotten"), *Curvature.STATE, Field("s"), Field("linear"))
 
     def __init__(self, parameters: Lbfgs, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)

@@ -14,6 +14,9 @@ import numpy as np
 from ..kernels import kernel
 from .vectors import squared_distance
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 @kernel
 def soft(s, rho1, rho2):
@@ -55,10 +58,6 @@ class Penalty:
         """Ω(w), and Ω*(s) of the dual point s that w belongs to: (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂, without ρ₁‖w‖₁."""
         square = self.rho2 / 2.0 * squared_distance(w, n_threads=n_threads)
         return self.rho1 * float(np.abs(w).sum()) + square if self.rho1 else square, square
-
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 SMALLEST, LARGEST = 1e-30, 1e15

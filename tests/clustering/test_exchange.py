@@ -87,7 +87,7 @@ def test_counts_stay_those_of_the_classes_and_information_never_falls(sentences,
             for name in ("sizes", "after", "before", "spelt"):
                 assert np.array_equal(getattr(kept[0], name), getattr(anew, name)), name
     assert all(later >= earlier - 1e-9 for earlier, later in pairwise(informations))
-    assert state.finished
+    assert state.stage == "finished"
 
 
 def test_spelling_puts_words_that_look_alike_together():

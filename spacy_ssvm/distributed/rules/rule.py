@@ -21,6 +21,9 @@ class NoSettings(NamedTuple):
     """The settings of an epoch that has none."""
 
 
+NO_SETTINGS = NoSettings()
+
+
 class BlockParts(NamedTuple):
     """Where a block's examples lie in the corpus.
 
@@ -86,7 +89,7 @@ class Block:
 class LearningBlock(Block, ABC):
     """A block with a learner of its own, which moves the common vector."""
 
-    alone: ClassVar[Any] = NoSettings()
+    alone: ClassVar[Any] = NO_SETTINGS
     """The settings of an epoch without other blocks."""
 
     @abstractmethod
@@ -154,9 +157,6 @@ class Rule(NamedTuple):
 
     worker: type[Block]
     driver: Callable[[Any, Any, int], Driver]
-
-
-NO_SETTINGS = NoSettings()
 
 
 class Step(NamedTuple):

@@ -1,6 +1,7 @@
-"""Arrays that grow at their end, and equal arrays that are stored once.
+"""Arrays that grow at their end, equal arrays that are stored once, and ranges that lie in a flat array.
 
-Memory is reserved ahead: many additions copy each item a few times, not each time.
+Memory is reserved ahead: many additions copy each item a few times, not each time. Range k of a flat array has the
+members starts[k] … starts[k + 1] − 1.
 """
 
 from hashlib import blake2b
@@ -79,3 +80,29 @@ def _is_longest(array: np.ndarray) -> bool:
         and _LENGTHS.get(id(memory)) == len(array)
         and (array.dtype, array.shape[1:], array.strides) == (memory.dtype, memory.shape[1:], memory.strides)
     )
+
+
+def elements(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The members of the chosen ranges, one range after the other, int64."""
+    lengths = starts[chosen + 1] - starts[chosen]
+    end = np.cumsum(lengths)
+    ranges: np.ndarray = np.repeat(starts[chosen] - end + lengths, lengths)
+    # In place: members can be many millions.
+    ranges += np.arange(len(ranges))
+    return ranges
+
+
+def ranges_of(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The ranges that contain the chosen members, int64, each once."""
+    return np.unique(np.searchsorted(starts, chosen, "right") - 1)
+
+
+def taken_starts(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The starts of the chosen ranges when all others are removed, int64."""
+    return np.concatenate([[0], np.cumsum(starts[chosen + 1] - starts[chosen])])
+
+
+def joined_starts(starts: list[np.ndarray]) -> np.ndarray:
+    """The starts of several lists of ranges one after the other, int64."""
+    end = np.cumsum([0, *(part[-1] for part in starts)])
+    return np.concatenate([[0], *(part[1:] + before for part, before in zip(starts, end))]).astype(np.int64)

@@ -15,8 +15,7 @@ from spacy.vocab import Vocab
 
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.texts import read_sentences
-from spacy_ssvm.distributed.annotation import Annotation, Annotator
-from spacy_ssvm.distributed.shards import cut
+from spacy_ssvm.distributed.annotation import Annotation, Annotator, cut
 from spacy_ssvm.features.gazetteer import PatternFile, PhraseFile, TableColumn
 from spacy_ssvm.features.word_classes import ClassFile, Lexicon, VectorClasses, read_lexicon
 from spacy_ssvm.files import read_lines, read_records, split_lines

@@ -16,10 +16,9 @@ from wasabi import msg
 
 from ..corpus.texts import find_files
 from ..distributed import folder
-from ..distributed.annotation import Annotation, Annotator, Result
+from ..distributed.annotation import DOCS, MAX_BYTES, SUFFIXES, Annotation, Annotator, Result, Shard, cut
+from ..distributed.cluster import map_unordered
 from ..distributed.pool import WorkerDied
-from ..distributed.shards import DOCS, MAX_BYTES, SUFFIXES, Shard, cut
-from ..distributed.workers import map_unordered
 from ..pipeline.files import identity
 from ..wording import counted
 from .pipelines import CodePath, PipelineName, loaded

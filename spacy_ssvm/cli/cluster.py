@@ -10,10 +10,8 @@ from spacy.util import get_lang_class
 from tqdm import tqdm
 from wasabi import msg
 
-from ..clustering.bigrams import Bigrams, count_bigrams
-from ..clustering.checkpoint import learn_with_checkpoints
-from ..clustering.learning import ClusteringSettings, Method, named
-from ..clustering.mutual_information import average_mutual_information
+from ..clustering.bigrams import Bigrams, average_mutual_information, count_bigrams
+from ..clustering.learning import ClusteringSettings, Method, learn_with_checkpoints, named
 from ..corpus.texts import SUFFIXES, find_files, read_sentences
 from ..files import replace_files
 

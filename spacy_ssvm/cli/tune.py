@@ -15,8 +15,8 @@ from spacy.cli._util import import_code, parse_config_overrides, show_validation
 from thinc.api import Config
 from wasabi import msg
 
+from ..distributed.cluster import map_unordered
 from ..distributed.pool import WorkerDied
-from ..distributed.workers import map_unordered
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import MIN_DOCUMENTS, PATIENCE, Trial, Values, as_good, best_of, between, grid_points
 from ..training.tuning import halve as halve_trials

@@ -7,16 +7,16 @@ same clustering, by all threads, and each word of the batch then moves if that s
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from ..kernels import Int32Array, Int32Array2d, Int64Array, kernel
 from ..threads import in_threads
-from .bigrams import Bigrams, Neighbours
-from .mutual_information import UNIT, table_of_terms, term
+from .bigrams import UNIT, Bigrams, Neighbours, table_of_terms, term
 from .spelling import SMOOTHING, Spellings
 
 BATCH = 256
@@ -56,36 +56,50 @@ class Clustering(NamedTuple):
     spelt: Int32Array2d
 
 
-class Sweeps(NamedTuple):
-    """The progress of the algorithm. sweep: its number, from 0. word: the next one. moved: how many words have moved in
-    this sweep. classes: int32 [V], C for words without a class yet. finished: no sweep is left."""
+Stage = Literal["window", "sweeps", "finished"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
 
+
+@dataclass(frozen=True)
+class State:
+    """The progress of learning classes.
+
+    Attributes:
+        stage: the next one.
+        sweep: the number of the sweep, from 0.
+        word: the next one.
+        moved: how many words have moved in this sweep.
+        classes: int32 [V], the places or classes of the words, as the stage understands them; in sweeps, C for words
+            without a class yet.
+    """
+
+    stage: Stage
     sweep: int
     word: int
     moved: int
     classes: np.ndarray
-    finished: bool
 
 
 def exchange(
-    bigrams: Bigrams, n_classes: int, spellings: Spellings, start: Sweeps, n_threads: int = 1
-) -> Iterator[Sweeps]:
+    bigrams: Bigrams, n_classes: int, spellings: Spellings, start: State, n_threads: int = 1
+) -> Iterator[State]:
     """Move words between classes until hardly any moves; yields the state to resume from after each batch.
 
     Memory: 8 bytes for each pair of classes, and 4 for each class and node of the spellings.
     """
     clustering = _new_clustering(bigrams, n_classes, spellings, start.classes)
-    n_words, (sweep, word, moved, _, finished) = len(bigrams.words), start
-    while not finished:
+    n_words, stage, sweep, word, moved = len(bigrams.words), start.stage, start.sweep, start.word, start.moved
+    while stage != "finished":
         end = min(word + BATCH, n_words)
         cuts = [*range(word, end, SHARE), end]
         found = in_threads(n_threads, partial(_find_classes, clustering), list(pairwise(cuts)))
         moved += _move_words(clustering, word, np.concatenate(found))
         word = end
         if word == n_words:
-            finished = moved <= MIN_MOVES * n_words or sweep + 1 >= MAX_SWEEPS
+            if moved <= MIN_MOVES * n_words or sweep + 1 >= MAX_SWEEPS:
+                stage = "finished"
             sweep, word, moved = sweep + 1, 0, 0
-        yield Sweeps(sweep, word, moved, clustering.classes[:-2], finished)
+        yield State(stage, sweep, word, moved, clustering.classes[:-2])
 
 
 def _new_clustering(bigrams: Bigrams, n_classes: int, spellings: Spellings, classes: np.ndarray) -> Clustering:

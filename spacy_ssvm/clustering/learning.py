@@ -1,21 +1,25 @@
-"""From bigrams to classes of words, in steps that can be interrupted."""
+"""From bigrams to classes of words, in steps that can be interrupted, and a file from which they resume."""
 
+import io
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
 from typing import Literal, get_args
 
 import numpy as np
 
+from ..files import replace_files
+from ..kernels import source_digest
 from .bigrams import Bigrams
-from .brown import first_places, merge_in_window, window_size
-from .exchange import Sweeps, exchange
-from .hierarchy import bit_strings
+from .brown import bit_strings, first_places, merge_in_window, window_size
+from .exchange import STAGES, State, exchange
+from .merging import UNMERGED
 from .spelling import no_spellings, spellings
 
 Method = Literal["brown", "exchange"]
 METHODS: tuple[str, ...] = get_args(Method)
-Stage = Literal["window", "sweeps", "finished"]
-STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
 @dataclass(frozen=True)
@@ -40,21 +44,6 @@ class ClusteringSettings:
             raise ValueError(f"there must be at least 2 classes, not {self.n_classes}")
 
 
-@dataclass(frozen=True)
-class State:
-    """The progress of learning. stage: the next one. sweep, moved: as in `Sweeps`. word: the next one.
-
-    Attributes:
-        classes: int32 [V], the places or classes of the words, as the stage understands them.
-    """
-
-    stage: Stage
-    sweep: int
-    word: int
-    moved: int
-    classes: np.ndarray
-
-
 def learn(
     bigrams: Bigrams, settings: ClusteringSettings, state: State | None = None, n_threads: int = 1
 ) -> Iterator[State]:
@@ -76,10 +65,8 @@ def learn(
         yield state
     if state.stage == "sweeps":
         paths = spellings(bigrams.words) if settings.method == "exchange" else no_spellings(n_words)
-        start = Sweeps(state.sweep, state.word, state.moved, state.classes, False)
-        for sweep, word, moved, classes, finished in exchange(bigrams, n_classes, paths, start, n_threads):
-            yield State("finished" if finished else "sweeps", sweep, word, moved, classes)
-    if state.stage == "finished":
+        yield from exchange(bigrams, n_classes, paths, state, n_threads)
+    else:
         yield state
 
 
@@ -108,3 +95,65 @@ def named(bigrams: Bigrams, classes: np.ndarray) -> dict[str, str]:
     classes = renumbered(classes)
     names = bit_strings(bigrams, classes)
     return {word: names[number] for word, number in zip(bigrams.words, classes.tolist())}
+
+
+INTERVAL = 20.0
+"""Seconds between two checkpoints."""
+
+
+def learn_with_checkpoints(
+    path: Path, bigrams: Bigrams, settings: ClusteringSettings, n_threads: int = 1, interval: float = INTERVAL
+) -> Iterator[State]:
+    """Learn classes as `learn` does, with a checkpoint at `path` every few seconds; resume from the file that is there.
+
+    A file that is damaged, or belongs to another text, other settings or another version of the algorithms, is written
+    over. The caller removes the file.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    key = f"{settings} {bigrams.digest()} {source_digest().hex()}"
+    start = _load(path, key, bigrams, settings)
+    last = monotonic()
+    if start is not None:
+        yield start
+    for state in learn(bigrams, settings, start, n_threads):
+        if state.stage == "finished" or monotonic() - last >= interval:
+            _save(path, key, state)
+            last = monotonic()
+        yield state
+
+
+def _save(path: Path, key: str, state: State) -> None:
+    numbers = np.array([STAGES.index(state.stage), state.sweep, state.word, state.moved])
+    contents = io.BytesIO()
+    np.savez(contents, key=np.array(key), numbers=numbers, classes=state.classes)
+    replace_files(path.parent, {path.name: contents.getvalue()})
+
+
+def _load(path: Path, key: str, bigrams: Bigrams, settings: ClusteringSettings) -> State | None:
+    """The state of a file, or None if there is none, or none for this text and these settings."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            if str(arrays["key"]) != key:
+                return None
+            (stage, sweep, word, moved), classes = arrays["numbers"].tolist(), arrays["classes"]
+        state = State(STAGES[stage], sweep, word, moved, classes)
+    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile):
+        return None
+    return state if _is_possible(state, len(bigrams.words), settings.n_classes) else None
+
+
+def _is_possible(state: State, n_words: int, n_classes: int) -> bool:
+    """Whether no kernel would leave its arrays."""
+    n_classes = min(n_classes, n_words)
+    classes = state.classes
+    if classes.shape != (n_words,) or classes.dtype != np.int32 or not 0 <= state.word <= n_words:
+        return False
+    if classes.min() < UNMERGED or classes.max() > window_size(n_words, n_classes):
+        return False
+    if state.stage == "window":
+        placed, waiting = classes[: state.word], classes[state.word :]
+        size = window_size(n_words, n_classes)
+        return len(np.unique(placed)) == size and placed.min() >= 0 and bool((waiting == UNMERGED).all())
+    return classes.min() >= 0 and classes.max() <= n_classes

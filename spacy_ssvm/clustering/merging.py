@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import Int32Array, Int32Array2d, Int64Array, Int64Array2d, kernel
-from .bigrams import Bigrams, Neighbours
-from .mutual_information import table_of_terms, term
+from .bigrams import Bigrams, Neighbours, table_of_terms, term
 
 UNMERGED = -1
 """The place of a word that is a class by itself, and not yet among those to merge."""

@@ -24,14 +24,13 @@ from ..pipeline.codec import Survey
 from ..pipeline.complaints import Warnings, projections
 from ..pipeline.component import SsvmPipe
 from ..pipeline.learning import load_resources
-from ..solvers.sparse import SparseVector
 from ..training import state_file
 from ..training.examples import BATCH, Unreadable, encode, in_parts, read_examples
 from ..wording import name_of
-from .common_weights import check_dimension
-from .messages import BlockEpoch, Layout, Setup, block_epoch
+from .messages import BlockEpoch, Layout, Setup, SparseVector, block_epoch
 from .rules import rule_of
 from .rules.rule import Block, BlockParts, LearningBlock
+from .shared_blocks import check_dimension
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Workers of a Ray cluster that call a function for many arguments; Ray restarts a worker that has died."""
+"""Workers that call a function for many arguments: processes of this machine, or of a Ray cluster.
+
+Ray restarts a worker that has died.
+"""
 
 import socket
 from collections import deque
@@ -7,6 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from . import pool
 from .pool import Argument, Result, WorkerDied
 
 TRIES = 4
@@ -43,6 +47,39 @@ class _Worker:
 
 
 def map_unordered(
+    work: Callable[[Argument], Result],
+    make_worker: Callable[[], Callable[[Argument], Result]],
+    arguments: Iterable[Argument],
+    n_workers: int,
+    address: str | None,
+    name: Callable[[Argument], str],
+    ahead: int = 1,
+) -> Iterator[Result]:
+    """work(argument) of each argument, in the order in which they are finished.
+
+    Args:
+        make_worker: returns the same function, in workers that cannot inherit it. Each calls it once, on its machine;
+            it has to be picklable, as arguments and results have.
+        address: of the cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
+            None for processes of this machine.
+        name: of an argument, for messages.
+        ahead: arguments that each worker of a cluster has: with 2, it never waits for the next one, and with 1, a
+            worker with a long call keeps none from the others.
+
+    Raises:
+        ImportError: Ray is not installed.
+        ConnectionError: there is no such cluster, or it has another version of Ray or Python.
+        ValueError: the address has no such form, or the cluster has fewer CPUs than there are workers.
+        WorkerDied: a worker has died. On a cluster: workers cannot start, or died again and again with the same
+            argument, or the cluster has ended.
+        Exception: what `make_worker` or a call has raised.
+    """
+    if address is None:
+        return pool.map_unordered(work, make_worker, arguments, n_workers)
+    return _map_on_cluster(make_worker, arguments, n_workers, address, name, ahead)
+
+
+def _map_on_cluster(
     make_worker: Callable[[], Callable[[Argument], Result]],
     arguments: Iterable[Argument],
     n_workers: int,
@@ -50,23 +87,6 @@ def map_unordered(
     name: Callable[[Argument], str],
     ahead: int,
 ) -> Iterator[Result]:
-    """Yield the results of the function that `make_worker` returns, in the order in which they are finished.
-
-    Args:
-        make_worker: is called once by each worker, on its machine; it has to be picklable, as arguments and results
-            have.
-        address: of the cluster, as Ray has it; "local" starts one on this machine, "auto" finds the one that runs here.
-        name: of an argument, for messages.
-        ahead: arguments that each worker has: with 2, it never waits for the next one, and with 1, a worker with a long
-            call keeps none from the others.
-
-    Raises:
-        ImportError: Ray is not installed.
-        ConnectionError: there is no such cluster, or it has another version of Ray or Python.
-        ValueError: the address has no such form, or the cluster has fewer CPUs than there are workers.
-        WorkerDied: workers cannot start, or died again and again with the same argument, or the cluster has ended.
-        Exception: what `make_worker` or a call has raised.
-    """
     with connected(address, n_workers) as ray:
         new_worker = ray.remote(_Worker).options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES - 1)
         workers = [new_worker.remote(make_worker) for _ in range(n_workers)]

@@ -5,8 +5,9 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,13 @@ from ..pipeline.component import SsvmPipe
 from ..pipeline.training_record import TrainingRecord
 from ..training.trainer import Trainer
 from .block_worker import BlockWorkerProcess, TrainingShard
-from .checkpoint import Checkpoint
 from .cluster import RESTARTS, TRIES, await_ready, connected, result_of
-from .common_weights import check_dimension, common
 from .corpus_shards import CONLLU, DOCBIN, deal, dealt_parts
 from .folder import locked
-from .loop import run
+from .loop import Checkpoint, run
 from .messages import Layout, Setup
 from .rules import rule_of
-from .shared_blocks import Answers, Send, SharedBlocks
+from .shared_blocks import Answers, Send, SharedBlocks, check_dimension, common
 from .shared_training import SharedTraining
 
 N_PARTS = 24
@@ -250,25 +249,17 @@ def _paths(value: Any) -> set[Path]:
     return {Path(value)} if isinstance(value, str) and value and Path(value).exists() else set()
 
 
-def _train_corpus(config: Any) -> tuple[Any, str]:
-    """The section that has the training corpus, and its name there."""
-    *above, last = config["training"]["train_corpus"].split(".")
-    section = config
-    for part in above:
-        section = section[part]
-    if not isinstance(section.get(last), dict):
-        raise ValueError(f"training.train_corpus: {'.'.join([*above, last])} is no block of its own")
-    return section, last
-
-
 def _reader(config: Any) -> dict[str, Any]:
     """The config of the training corpus.
 
     Raises:
-        ValueError: it has no path.
+        ValueError: it is no block of its own, or has no path.
     """
-    section, name = _train_corpus(config)
-    reader: dict[str, Any] = section[name]
+    name = config["training"]["train_corpus"]
+    *above, last = name.split(".")
+    reader = reduce(getitem, above, config).get(last)
+    if not isinstance(reader, dict):
+        raise ValueError(f"training.train_corpus: {name} is no block of its own")
     if not reader.get("path"):
         raise ValueError(
             "the training corpus has no path: give --paths.train a .spacy or .conllu file, or a folder of them"

@@ -15,7 +15,7 @@ from spacy.strings import get_string_id
 from ..kernels import Float64Array3d, Int64Array, Int64Array2d, UInt64Array, UInt64Array2d, UInt64Array3d, kernel
 from .arc_templates import ArcTemplate
 from .index import BOUNDARY_KEY, Program, mix
-from .program import compile_templates
+from .templates import compile_templates
 
 ROOT_KEY = np.uint64(0xC2B2AE3D27D4EB4F)
 """The key of every word template at the root."""
@@ -374,7 +374,7 @@ def _program(
 
     roles = (("head",), ("mod",), ("sib", "grand"))
     program = ArcProgram(
-        compile_templates(words, attributes).program,
+        compile_templates(words, attributes),
         np.array([attributes.index(name) for name in between], np.int64),
         np.array([[word(template, *role) for template in ordered] for role in roles], np.int64).reshape(3, -1),
         np.array([between.index(t.between) if t.between else -1 for t in ordered], np.int64),

@@ -53,17 +53,6 @@ def arc_templates(
             8 … 28 bits.
     """
     resources = resource_set(gazetteers, clusters, classes)
-    return _feature_set(arcs, labels, first_pass, resources, hash_bits, label_hash_bits)
-
-
-def _feature_set(
-    arcs: list[str],
-    labels: list[str],
-    first_pass: list[str],
-    resources: ResourceSet,
-    hash_bits: int,
-    label_hash_bits: int,
-) -> ArcFeatureSet:
     parsed = [parse_arc_templates(texts) for texts in (arcs, labels, first_pass)]
     for template in (template for group in parsed for template in group):
         read = [part.attribute for word in template.words.values() for part in word.parts]
@@ -134,7 +123,8 @@ def parser_features(
         *(_of_lemmas(tags) if lemmas else ()),
     ]
     labels = list(dict.fromkeys([*_labels(fine, coarse), *_related(more_labels, ("direction",))]))
-    return _feature_set(heads, labels, _first_pass(fine, coarse), resources, hash_bits, label_hash_bits)
+    first_pass, bits = _first_pass(fine, coarse), (hash_bits, label_hash_bits)
+    return arc_templates(heads, labels, first_pass, clusters, *bits, gazetteers, classes)
 
 
 PREFIX = 6
@@ -193,12 +183,7 @@ def _labels_of_morph(fine: str, coarse: str) -> list[str]:
     with_mod += [f"head.{tag}[0]+{mod}" for tag in (fine, coarse)]
     if coarse != MORPH:
         with_mod += [f"head.{coarse}[0]+mod.{coarse}[0]+{mod}", f"{head}+mod.{coarse}[0]+{mod}"]
-    return [
-        *with_mod,
-        *_governed(coarse),
-        f"head.lower[0]+mod.{coarse}[0]+{case}",
-        *_agreement(coarse),
-    ]
+    return [*with_mod, *_governed(coarse), f"head.lower[0]+mod.{coarse}[0]+{case}", *_agreement(coarse)]
 
 
 def _of_lemmas(tags: Iterable[str]) -> list[str]:
@@ -250,9 +235,7 @@ def _first_pass(fine: str, coarse: str) -> list[str]:
         f"{mod}+distance",
         f"{head}+distance",
         f"{head}+{mod}+distance",
-        f"head.{coarse}[0]+mod.{coarse}[0]+direction"
-        if coarse == fine
-        else f"head.{coarse}[0]+mod.{coarse}[0]+distance",
+        f"head.{coarse}[0]+mod.{coarse}[0]+{'direction' if coarse == fine else 'distance'}",
         f"head.lower[0]+{mod}+direction",
         f"{head}+mod.lower[0]+direction",
         f"{head}+between.{coarse}+{mod}",

@@ -7,55 +7,21 @@ import difflib
 import re
 from typing import NamedTuple
 
-from spacy.attrs import (
-    DEP,
-    ENT_IOB,
-    ENT_TYPE,
-    IS_ALPHA,
-    IS_CURRENCY,
-    IS_DIGIT,
-    IS_LOWER,
-    IS_PUNCT,
-    IS_SPACE,
-    IS_STOP,
-    IS_TITLE,
-    IS_UPPER,
-    LEMMA,
-    LENGTH,
-    LIKE_EMAIL,
-    LIKE_NUM,
-    LIKE_URL,
-    LOWER,
-    MORPH,
-    NORM,
-    ORTH,
-    POS,
-    SENT_START,
-    SHAPE,
-    SPACY,
-    TAG,
-)
+from spacy import attrs
 from spacy.lexeme import Lexeme
 
 MAX_AFFIX = 8
 
-LEXEME_ATTRIBUTES: dict[str, int] = {
-    "lower": LOWER,
-    "shape": SHAPE,
-    "length": LENGTH,
-    "is_alpha": IS_ALPHA,
-    "is_digit": IS_DIGIT,
-    "is_lower": IS_LOWER,
-    "is_upper": IS_UPPER,
-    "is_title": IS_TITLE,
-    "is_punct": IS_PUNCT,
-    "is_space": IS_SPACE,
-    "is_stop": IS_STOP,
-    "is_currency": IS_CURRENCY,
-    "like_num": LIKE_NUM,
-    "like_url": LIKE_URL,
-    "like_email": LIKE_EMAIL,
-}
+
+def _ids(*names: str) -> dict[str, int]:
+    """spaCy's ids of attributes, whose names it writes in capitals."""
+    return {name: attrs.IDS[name.upper()] for name in names}
+
+
+LEXEME_ATTRIBUTES = _ids(
+    *("lower", "shape", "length", "is_alpha", "is_digit", "is_lower", "is_upper", "is_title", "is_punct", "is_space"),
+    *("is_stop", "is_currency", "like_num", "like_url", "like_email"),
+)
 """Attributes of a word type that its Lexeme has, by spaCy's attribute id."""
 
 TEXT_FLAGS = ("has_digit", "has_hyphen", "has_upper")
@@ -104,19 +70,10 @@ TYPE_ATTRIBUTES = (*LEXEME_ATTRIBUTES, *TEXT_FLAGS, *TEXT_PARTS)
 """Attributes of a word type, which are read once per type."""
 
 WORD = "word"
-TOKEN_ATTRIBUTES: dict[str, int] = {WORD: ORTH, "norm": NORM, "has_space": SPACY}
+TOKEN_ATTRIBUTES: dict[str, int] = {WORD: attrs.ORTH, "norm": attrs.NORM, "has_space": attrs.SPACY}
 """Attributes of a token that its tokenizer sets, by spaCy's attribute id."""
 
-ANNOTATION_ATTRIBUTES: dict[str, int] = {
-    "tag": TAG,
-    "pos": POS,
-    "lemma": LEMMA,
-    "morph": MORPH,
-    "dep": DEP,
-    "ent_type": ENT_TYPE,
-    "ent_iob": ENT_IOB,
-    "sent_start": SENT_START,
-}
+ANNOTATION_ATTRIBUTES = _ids("tag", "pos", "lemma", "morph", "dep", "ent_type", "ent_iob", "sent_start")
 """Attributes of a token that another component or the corpus reader sets, by spaCy's attribute id."""
 
 MORPH_FEATURE = "morph."

@@ -11,30 +11,26 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
-from ..growth import appended, widened
+from ..growth import appended, elements, joined_starts, taken_starts, widened
 from ..words import WhitespaceTokens, breaks
 from .attributes import (
     ANNOTATION_ATTRIBUTES,
     BREAK_BEFORE,
-    DOCUMENT_LABEL,
     DOCUMENT_SHAPE,
     EXTENSION,
     GAZETTEER,
-    KNOWN_SCRIPTS,
     MORPH_FEATURE,
     TOKEN_ATTRIBUTES,
+    TYPE_ATTRIBUTES,
     WORD,
-    ClassPart,
     class_part,
 )
 from .document import shapes_of_others
 from .gazetteer import mark_phrases
 from .index import Columns, Table
-from .ranges import elements, joined_starts, taken_starts
-from .vocabularies import foreign, text_of
 from .word_classes import ClassKeys, WordClasses
 from .word_keys import FORMS, IS_BLANK
-from .word_types import MAX_VOCABULARIES, Types, WordTypes, word_types
+from .word_types import MAX_VOCABULARIES, Types, WordTypes, foreign, text_of, word_types
 
 _REAL = np.uint64(0xD6E8FEB86659FD93)
 """The key of all real values of an extension."""
@@ -54,36 +50,21 @@ class ColumnReader:
     def __init__(self, attributes: Sequence[str], gazetteers: dict[str, Table], classes: WordClasses) -> None:
         self.attributes = tuple(attributes)
         self.gazetteers = gazetteers
-        token_ids = {**TOKEN_ATTRIBUTES, **ANNOTATION_ATTRIBUTES}
-        self._of_type: dict[int, str] = {}
-        of_class: dict[int, ClassPart] = {}
-        self._of_token: dict[int, int] = {}
-        self._of_gazetteer: dict[int, str] = {}
-        self._of_extension: dict[int, str] = {}
-        self._of_morph: dict[int, str] = {}
-        self._of_document: list[int] = []
-        self._of_breaks: list[int] = []
-        for column, name in enumerate(self.attributes):
-            part = class_part(name)
-            if name in token_ids:
-                self._of_token[column] = token_ids[name]
-            elif name.startswith(GAZETTEER):
-                self._of_gazetteer[column] = name[len(GAZETTEER) :]
-            elif name.startswith(EXTENSION):
-                self._of_extension[column] = name[len(EXTENSION) :]
-            elif name.startswith(MORPH_FEATURE):
-                self._of_morph[column] = name[len(MORPH_FEATURE) :]
-            elif name == DOCUMENT_SHAPE:
-                self._of_document.append(column)
-            elif name == BREAK_BEFORE:
-                self._of_breaks.append(column)
-            elif part is not None:
-                of_class[column] = part
-            elif name not in (DOCUMENT_LABEL, *KNOWN_SCRIPTS):
-                self._of_type[column] = name
+        token_ids, numbered = {**TOKEN_ATTRIBUTES, **ANNOTATION_ATTRIBUTES}, list(enumerate(self.attributes))
+        # Columns by the disjoint groups of attributes; first passes and lemmatizers fill those of no group.
+        self._of_type = {column: name for column, name in numbered if name in TYPE_ATTRIBUTES}
+        self._of_token = {column: token_ids[name] for column, name in numbered if name in token_ids}
+        self._of_gazetteer, self._of_extension, self._of_morph = (
+            {column: name.removeprefix(prefix) for column, name in numbered if name.startswith(prefix)}
+            for prefix in (GAZETTEER, EXTENSION, MORPH_FEATURE)
+        )
+        self._of_document, self._of_breaks = (
+            [column for column, name in numbered if name == wanted] for wanted in (DOCUMENT_SHAPE, BREAK_BEFORE)
+        )
+        of_class = {column: part for column, name in numbered if (part := class_part(name)) is not None}
         self._class_columns, self._class_keys = list(of_class), ClassKeys(classes, list(of_class.values()))
         # A word's key is read from the tokens, but it is a function of the type as well.
-        self._words = {column: name for column, name in enumerate(self.attributes) if name == WORD}
+        self._words = {column: name for column, name in numbered if name == WORD}
         asked = {IS_BLANK, *self._of_type.values(), *self._words.values(), *(FORMS if of_class else ())}
         asked |= {"lower"} if self._of_gazetteer else set()
         asked |= {"lower", "short_shape"} if self._of_document else set()

@@ -8,8 +8,7 @@ from .attributes import DOCUMENT_LABEL
 from .columns import ColumnReader
 from .gazetteer import unpack_gazetteer
 from .index import Program, Table
-from .program import SplitProgram, compile_templates, select, split_program
-from .templates import parse_templates, reads
+from .templates import SplitProgram, attributes_of, compile_templates, parse_templates, reads, select, split_program
 from .word_classes import WordClasses
 
 
@@ -51,17 +50,17 @@ class Extractor:
         self.templates = parse_templates(templates)
         self.classes = WordClasses(classes)
         labelled = [number for number, template in enumerate(self.templates) if reads(template, DOCUMENT_LABEL)]
-        attributes = [part.attribute for template in self.templates for part in template.parts]
-        compiled = compile_templates(self.templates, tuple(dict.fromkeys(attributes + ["lower"] * bool(labelled))))
-        self.program = compiled.program
-        self.reader = ColumnReader(compiled.attributes, _tables(gazetteers), self.classes)
+        attributes = attributes_of(self.templates)
+        attributes += ["lower"] if labelled and "lower" not in attributes else []
+        self.reader = ColumnReader(attributes, _tables(gazetteers), self.classes)
+        self.program = compile_templates(self.templates, self.reader.attributes)
         self.split = split_program(self.program, self.templates, self.reader.of_type)
         self.first_pass: FirstPassParts | None = None
         if labelled:
             others = [number for number in range(len(self.templates)) if number not in labelled]
             program = select(self.program, others)
             split = split_program(program, [self.templates[number] for number in others], self.reader.of_type)
-            words, marks = map(compiled.attributes.index, ("lower", DOCUMENT_LABEL))
+            words, marks = map(self.reader.attributes.index, ("lower", DOCUMENT_LABEL))
             self.first_pass = FirstPassParts(program, split, words, marks)
 
 

@@ -18,8 +18,7 @@ from spacy.strings import get_string_id
 from ..files import format_of, read_lines, read_records, report_left_out, text_of
 from ..kernels import kernel
 from .compressed import compressed_ascending, decompressed_ascending
-from .hashing import ABSENT
-from .index import Table, insert, insert_all, look_up, low_bits, mix, new_table, row_keys
+from .index import ABSENT, Table, insert, insert_all, look_up, low_bits, mix, new_table, row_keys
 
 Phrase = str | list[str]
 PhraseSource = Callable[[], Iterable[Phrase]]

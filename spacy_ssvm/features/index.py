@@ -1,11 +1,30 @@
-"""The feature index, from columns of keys to feature rows: a template's parts are hashed, and the hash is looked up."""
+"""The feature index, from columns of keys to feature rows: a template's parts are hashed, and the hash is looked up.
+
+The hash is state ← (state ⊕ key) · MULTIPLIER, then state ← state ⊕ (state >> SHIFT).
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels import Float32Array2d, Int64Array, UInt64Array, UInt64Array2d, kernel, prefetch
-from .hashing import ABSENT, MULTIPLIER, SHIFT
+
+MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
+SHIFT = np.uint64(32)
+"""Constants of the hash."""
+
+ABSENT = -1
+"""The row of a key that a table does not have."""
+
+
+def mixed(values: np.ndarray) -> np.ndarray:
+    """A hash of each row of values, uint64 [T, A] → uint64 [T]."""
+    state = np.full(len(values), values.shape[1], np.uint64)
+    for column in np.ascontiguousarray(values.T, np.uint64):
+        state = (state ^ column) * MULTIPLIER
+        state ^= state >> SHIFT
+    return state
+
 
 BOUNDARY_KEY = np.uint64(0x9E3779B97F4A7C15)
 """The key of every attribute before the first and after the last token of a sequence."""
@@ -320,3 +339,11 @@ def _empty_features(columns: Columns, program: Program) -> tuple[np.ndarray, np.
 
 def _trim(starts: np.ndarray, rows: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return starts, rows[: starts[-1]].copy(), values[: starts[-1]].copy()
+
+
+def places_in(ascending: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The place of each value among ascending numbers, int64; ABSENT where it is none of them."""
+    if not len(ascending):
+        return np.full(len(values), ABSENT)
+    places = np.searchsorted(ascending, values).clip(max=len(ascending) - 1)
+    return np.where(ascending[places] == values, places, ABSENT)

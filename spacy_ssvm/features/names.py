@@ -1,6 +1,7 @@
 """Features in the words of the templates: "lower[0]+lower[1] = new york"."""
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -25,18 +26,11 @@ from .templates import Part, Template
 from .word_classes import WordClasses
 
 _OF_TOKEN: dict[str, Callable[[Token], str]] = {
+    **{name: attrgetter(f"{name}_") for name in ("norm", "lower", "shape", "tag", "pos", "lemma", "dep")},
+    **{name: attrgetter(f"{name}_") for name in ("ent_type", "ent_iob")},
     "word": lambda token: token.text,
-    "norm": lambda token: token.norm_,
-    "lower": lambda token: token.lower_,
-    "shape": lambda token: token.shape_,
     "length": lambda token: str(len(token.text)),
-    "tag": lambda token: token.tag_,
-    "pos": lambda token: token.pos_,
-    "lemma": lambda token: token.lemma_,
     "morph": lambda token: str(token.morph) or "_",
-    "dep": lambda token: token.dep_,
-    "ent_type": lambda token: token.ent_type_,
-    "ent_iob": lambda token: token.ent_iob_,
     "sent_start": lambda token: "start" if token.is_sent_start else "inside",
 }
 

@@ -60,24 +60,13 @@ def tagger_features(
 ) -> FeatureSet:
     """Features for part-of-speech tagging; `extra` templates and the given resources are added."""
     own = [
-        "bias",
-        *_window("lower", -2, 2),
-        "word[0]",
-        "lower[-1]+lower[0]",
-        "lower[0]+lower[1]",
-        "lower[-2]+lower[-1]",
-        "lower[1]+lower[2]",
-        "lower[-1]+lower[1]",
+        *("bias", *_window("lower", -2, 2), "word[0]"),
+        *("lower[-1]+lower[0]", "lower[0]+lower[1]", "lower[-2]+lower[-1]", "lower[1]+lower[2]", "lower[-1]+lower[1]"),
         *(f"lower_prefix{n}[0]" for n in range(1, 5)),
         *(f"lower_suffix{n}[0]" for n in range(1, 6)),
         *(f"lower_suffix{n}[{offset}]" for offset in (-1, 1) for n in (2, 3)),
-        "short_shape[0]",
-        "short_shape[-1]+short_shape[0]",
-        "short_shape[0]+short_shape[1]",
-        "shape[0]",
-        "has_digit[0]",
-        "has_hyphen[0]",
-        "has_upper[0]",
+        *("short_shape[0]", "short_shape[-1]+short_shape[0]", "short_shape[0]+short_shape[1]", "shape[0]"),
+        *("has_digit[0]", "has_hyphen[0]", "has_upper[0]"),
     ]
     return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra, class_window=0)
 
@@ -96,42 +85,22 @@ def ner_features(
         document: also read the other occurrences of a word in its Doc: their shapes, and labels by a first pass.
     """
     own = [
-        "bias",
-        "word[0]",
-        *_window("lower", -2, 2),
-        "lower[-1]+lower[0]",
-        "lower[0]+lower[1]",
-        *_window("short_shape", -2, 2),
-        "short_shape[-1]+short_shape[0]",
-        "short_shape[0]+short_shape[1]",
-        "short_shape[-1]+short_shape[0]+short_shape[1]",
-        "shape[0]",
+        *("bias", "word[0]", *_window("lower", -2, 2), "lower[-1]+lower[0]", "lower[0]+lower[1]"),
+        *(*_window("short_shape", -2, 2), "short_shape[-1]+short_shape[0]", "short_shape[0]+short_shape[1]"),
+        *("short_shape[-1]+short_shape[0]+short_shape[1]", "shape[0]"),
         *(f"prefix{n}[0]" for n in range(1, 6)),
         *(f"suffix{n}[0]" for n in range(1, 6)),
         *(f"lower_suffix3[{offset}]" for offset in (-1, 1)),
-        "has_digit[0]",
-        "has_hyphen[0]",
-        "lower[-1]+short_shape[0]",
-        "lower[1]+short_shape[0]",
+        *("has_digit[0]", "has_hyphen[0]", "lower[-1]+short_shape[0]", "lower[1]+short_shape[0]"),
         *(DOCUMENT if document else ()),
     ]
     return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra)
 
 
 DOCUMENT = (
-    "doc.label[0]",
-    "doc.label[-1]",
-    "doc.label[1]",
-    "doc.label[-1]+doc.label[0]",
-    "doc.label[0]+doc.label[1]",
-    "doc.label[0]+short_shape[0]",
-    "doc.label[0]+lower[0]",
-    "lower[-1]+doc.label[0]",
-    "doc.label[0]+lower[1]",
-    "doc.shape[-1]",
-    "doc.shape[0]",
-    "doc.shape[1]",
-    "doc.shape[0]+short_shape[0]",
+    *("doc.label[0]", "doc.label[-1]", "doc.label[1]", "doc.label[-1]+doc.label[0]", "doc.label[0]+doc.label[1]"),
+    *("doc.label[0]+short_shape[0]", "doc.label[0]+lower[0]", "lower[-1]+doc.label[0]", "doc.label[0]+lower[1]"),
+    *("doc.shape[-1]", "doc.shape[0]", "doc.shape[1]", "doc.shape[0]+short_shape[0]"),
 )
 """The templates of the document around a word, for named entities."""
 
@@ -145,38 +114,19 @@ def senter_features(
 ) -> FeatureSet:
     """Features for sentence starts, of the text on both sides; `extra` templates and the given resources are added."""
     own = [
-        "bias",
-        "word[0]",
-        *_window("lower", -3, 3),
-        "lower[-2]+lower[-1]",
-        "lower[-1]+lower[0]",
-        "lower[0]+lower[1]",
-        *_window("short_shape", -2, 2),
-        "short_shape[-1]+short_shape[0]",
-        "short_shape[0]+short_shape[1]",
+        *("bias", "word[0]", *_window("lower", -3, 3)),
+        *("lower[-2]+lower[-1]", "lower[-1]+lower[0]", "lower[0]+lower[1]"),
+        *(*_window("short_shape", -2, 2), "short_shape[-1]+short_shape[0]", "short_shape[0]+short_shape[1]"),
         "short_shape[-2]+short_shape[-1]+short_shape[0]",
-        *_window("shape", -2, 1),
-        "shape[-1]+shape[0]",
-        "short_shape[-1]+word[0]",
-        "lower[-1]+short_shape[0]",
-        "lower[-2]+lower[-1]+short_shape[0]",
-        "lower[-1]+short_shape[0]+short_shape[1]",
-        "has_space[-2]",
-        "has_space[-1]",
-        "has_space[-1]+lower[-1]",
-        "has_space[-1]+lower[-1]+short_shape[0]",
-        "has_space[-2]+lower[-1]+short_shape[0]",
-        "lower_suffix3[-1]",
-        "lower_suffix3[0]",
-        "lower_prefix3[0]",
-        *_window("is_title", -2, 3),
-        *_window("is_upper", -2, 3),
-        *_window("is_stop", -2, 2),
-        "is_stop[-1]+is_stop[0]",
-        *_window("is_punct", -2, 2),
+        *(*_window("shape", -2, 1), "shape[-1]+shape[0]", "short_shape[-1]+word[0]", "lower[-1]+short_shape[0]"),
+        *("lower[-2]+lower[-1]+short_shape[0]", "lower[-1]+short_shape[0]+short_shape[1]"),
+        *("has_space[-2]", "has_space[-1]", "has_space[-1]+lower[-1]"),
+        *(f"has_space[{offset}]+lower[-1]+short_shape[0]" for offset in (-1, -2)),
+        *("lower_suffix3[-1]", "lower_suffix3[0]", "lower_prefix3[0]"),
+        *(*_window("is_title", -2, 3), *_window("is_upper", -2, 3), *_window("is_stop", -2, 2)),
+        *("is_stop[-1]+is_stop[0]", *_window("is_punct", -2, 2)),
         *(f"{attribute}[{offset}]" for attribute in ("like_num", "like_url", "like_email") for offset in (-1, 0)),
-        *_window("length", -1, 0),
-        "break_before[0]",
+        *(*_window("length", -1, 0), "break_before[0]"),
     ]
     return _with_resources(own, resource_set(gazetteers, clusters, classes), hash_bits, extra)
 
@@ -197,16 +147,8 @@ def lemmatizer_features(
     """
     affixes = [*(f"lower_suffix{n}[0]" for n in range(1, 9)), *(f"lower_prefix{n}[0]" for n in range(1, 5))]
     own = [
-        "bias",
-        "word[0]",
-        "lower[0]",
-        *affixes,
-        "lower_prefix2[0]+lower_suffix3[0]",
-        "short_shape[0]",
-        "length[0]",
-        "lower[-1]",
-        "lower[1]",
-        "lower[-1]+short_shape[0]",
+        *("bias", "word[0]", "lower[0]", *affixes, "lower_prefix2[0]+lower_suffix3[0]"),
+        *("short_shape[0]", "length[0]", "lower[-1]", "lower[1]", "lower[-1]+short_shape[0]"),
     ]
     own += [f"{known}[0]" for known in KNOWN_SCRIPTS]
     own += [f"{first}[0]+{second}[0]" for first, second in pairwise(KNOWN_SCRIPTS)]

@@ -15,8 +15,7 @@ from spacy.vocab import Vocab
 from ..kernels import kernel
 from ..word_forms import forms
 from .attributes import LEXEME_ATTRIBUTES, LOWER_TEXT, SHORT_SHAPE, TEXT, TEXT_PARTS, WORD, TextPart, shape_character
-from .hashing import ABSENT
-from .index import Table, look_up, table_of
+from .index import ABSENT, Table, look_up, table_of
 
 IS_BLANK = "is_blank"
 """Whether a word is whitespace, regardless of its Lexeme."""

@@ -1,7 +1,7 @@
 """Kernels that start fast: compiled once for Python callers, once, in less time, for other kernels; stored on disk.
 
-This module, `disk_cache` and `llvm_prefetch` use internals of numba. Only `contract.compiler` imports them, and falls
-back to `plain_compiler` if one of these internals is missing.
+This module and `disk_cache` use internals of numba. Only `contract.compiler` imports them, and falls back to
+`plain_compiler` if one of these internals is missing.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba._dispatcher import compute_fingerprint
 from numba.core import types
 from numba.core.base import BaseContext
@@ -18,9 +19,10 @@ from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.typing.typeof import Purpose, typeof_impl
+from numba.extending import lower_builtin, type_callable
 from numba.np.numpy_support import FROM_DTYPE, map_layout
 
-from . import llvm_prefetch as llvm_prefetch
+from .annotations import prefetch
 from .disk_cache import DiskCache
 from .numba_types import array_type as array_type
 from .numba_types import numba_type as numba_type
@@ -207,3 +209,27 @@ class _InnerKernel(_Stored):
 def _type_of_kernel(kernel: _OuterKernel, context: Any) -> Any:
     """The inner kernel if it is named in another kernel's code; an argument needs the entry point for C."""
     return types.Dispatcher(kernel.inner if context.purpose == Purpose.constant else kernel)
+
+
+_POINTER, _NUMBER = ir.IntType(8).as_pointer(), ir.IntType(32)
+_REQUEST = ir.FunctionType(ir.VoidType(), [_POINTER, _NUMBER, _NUMBER, _NUMBER])
+
+
+def _typing(context: Any) -> Callable[[Any, Any], Any]:
+    def typer(array: Any, index: Any) -> Any:
+        return types.void(array, types.int64)
+
+    return typer
+
+
+def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    element = builder.bitcast(builder.gep(data, [arguments[1]]), _POINTER)
+    # For reading, into all levels of the cache, as data.
+    options = _NUMBER(0), _NUMBER(3), _NUMBER(1)
+    builder.call(builder.module.declare_intrinsic("llvm.prefetch", [_POINTER], _REQUEST), [element, *options])
+    return context.get_dummy_value()
+
+
+type_callable(prefetch)(_typing)
+lower_builtin(prefetch, types.Array, types.int64)(_generate)

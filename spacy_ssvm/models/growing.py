@@ -11,8 +11,7 @@ import numpy as np
 
 from ..features.columns import join_columns, take_columns, with_more_columns
 from ..features.index import Columns
-from ..features.ranges import elements, joined_starts, taken_starts
-from ..growth import appended, shared
+from ..growth import appended, elements, joined_starts, shared, taken_starts
 from ..solvers.problem import Extent, Problem
 from .documents import Documents
 from .protocol import DataSet

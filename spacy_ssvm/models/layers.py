@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..features.ranges import places_in
+from ..features.index import places_in
 from .packing import EXACT, PART_TYPES, Packing, Sparse, compress, expanded, pack, unpack
 from .store import require_savable
 

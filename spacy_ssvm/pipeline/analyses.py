@@ -9,8 +9,7 @@ from spacy.morphology import Morphology
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
-from ..features.hashing import ABSENT
-from ..features.ranges import places_in
+from ..features.index import ABSENT, places_in
 
 POS_FEATURE = "POS"
 """The feature of a label that is the coarse tag, as in spaCy's labels."""

@@ -14,8 +14,7 @@ from ..corpus.checks.trees import circles
 from ..inspect.parts import ComparedPart
 from ..models.named_parts import NamedPart
 from ..models.tree.factors import ArcNames
-from ..structures import UNKNOWN
-from ..structures.contradiction import CYCLE, SECOND_ROOT, Contradiction
+from ..structures import CYCLE, SECOND_ROOT, UNKNOWN, Contradiction
 from ..structures.tree.limits import Limits
 from ..structures.tree.scored import heads_above
 from ..wording import token_name

@@ -15,7 +15,7 @@ from ..inspect.explanation import Explanation, explain, with_texts
 from ..inspect.suggestion import Suggestion, ranked, unsure_words
 from ..models.named_parts import NamedPart, ScoredSequence
 from ..models.protocol import Predictor, ScoringPredictor
-from ..structures.contradiction import Contradiction
+from ..structures import Contradiction
 from ..structures.scored import Listing
 from ..training.calibration import CalibrationExample
 from ..wording import token_name

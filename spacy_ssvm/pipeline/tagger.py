@@ -14,8 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..features.hashing import ABSENT
-from ..features.ranges import places_in
+from ..features.index import ABSENT, places_in
 from ..models.chain.space import ChainGold, TokenKinds
 from ..words import example_of_words
 from .chain_codec import ChainCodec, gold_strings

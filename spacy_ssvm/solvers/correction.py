@@ -35,12 +35,8 @@ class Correction(Parameters):
     max_updates: int = 10
     max_remembered: int = 1000
 
-    @property
-    def learner(self) -> type[Learner]:
-        return CorrectionLearner
 
-
-class CorrectionLearner(Learner):
+class CorrectionLearner(Learner, of=Correction):
     """w ← w + τ D ΔΦ(ŷ) until the prediction is right; τ = (Δ − wᵀΔΦ) / ΔΦᵀDΔΦ, D = diag(`Corrections.rates`).
 
     ŷ is decoded with Δ, which is `Corrections.goal` of its loss. An example that is predicted correctly, by

@@ -6,10 +6,9 @@ from typing import Literal
 import numpy as np
 
 from ..kernels import kernel
-from .averages import AveragedLearner, averaged_axpy
 from .gradients import clique_buffer, clique_sizes, find_gradient
-from .learner import Learner
 from .parameters import LossFamily
+from .perceptron import AveragedLearner, averaged_axpy
 from .planes import dot, find_plane, plane_buffer, squared_norm
 from .problem import Kind, call
 
@@ -29,12 +28,8 @@ class Dca(LossFamily):
     C: float = 1.0
     beta: float | Literal["inf"] = 1.0
 
-    @property
-    def learner(self) -> type[Learner]:
-        return DcaLearner
 
-
-class DcaLearner(AveragedLearner):
+class DcaLearner(AveragedLearner, of=Dca):
     """w ← w − max(0, min(C, L / ‖∇L‖²)) ∇L, averaged; the paper's 1/(λm) is C.
 
     No dual variables are stored, so that further epochs do not converge to the optimum of ½‖w‖² + C Σ L. It predicts
@@ -48,15 +43,15 @@ class DcaLearner(AveragedLearner):
         return self.parameters.oracle
 
     def visit(self, examples: np.ndarray) -> None:
-        p, average = self.parameters, self.average
-        shared = (examples, self.w, average.weighted_steps, average.visits, p.C)
+        p = self.parameters
+        shared = (examples, self.w, self.weighted_steps, self.visits, p.C)
         if p.is_smooth:
             smooth = p.beta, p.gamma, clique_sizes(self.problem)
             self.loss += call(_visit_smooth, self.problem, *shared, *smooth, kind="cliques")
         else:
             plane = plane_buffer(self.problem.max_plane_entries)
             self.loss += call(_visit_hinge, self.problem, *shared, p.gamma, plane)
-        average.visits += len(examples)
+        self.visits += len(examples)
 
 
 @kernel

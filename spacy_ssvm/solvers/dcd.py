@@ -12,10 +12,9 @@ import numpy as np
 
 from ..kernels import kernel
 from ..threads import in_threads
-from .batch import BatchEpoch
-from .certificate import GAP_REDUCTION, Slacks
+from .certificate import GAP_REDUCTION, BatchEpoch, Slacks
 from .dual import NEGLIGIBLE_GAP, DualLearner, collect_planes
-from .learner import NO_EXAMPLES, Learner, Progress
+from .learner import NO_EXAMPLES, Progress
 from .oracle_pass import add_if_violated, add_slack
 from .parameters import DualParameters, require_not_negative, require_whole
 from .problem import Problem
@@ -36,17 +35,10 @@ class Dcd(DualParameters):
     power = 2
     adds_planes_only = True
 
+    CHECKS = {"inner_passes": require_whole, "delta": require_not_negative}
+
     inner_passes: int = 5
     delta: float = 1e-3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_whole(self, "inner_passes")
-        require_not_negative(self, "delta")
-
-    @property
-    def learner(self) -> type[Learner]:
-        return DcdLearner
 
 
 def dcd_light(
@@ -67,22 +59,16 @@ class Cpd(DualParameters):
     rule = "dual"
     power = 2
 
+    CHECKS = {"delta": require_not_negative}
+
     delta: float = 1e-3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_not_negative(self, "delta")
-
-    @property
-    def learner(self) -> type[Learner]:
-        return CpdLearner
 
 
 SWEEPS = 3
 """Passes of algorithm 1 in one visit of DCD-Light and DCD-SSVM."""
 
 
-class DcdLearner(DualLearner):
+class DcdLearner(DualLearner, of=Dcd):
     """½‖w‖² + C Σ ξ_i² by coordinate descent on α ≥ 0, w = Σ α ΔΦ; inner passes precede the oracle pass.
 
     Unlike the printed algorithms, a visit passes over the example's planes several times, and examples have `Rests`. A
@@ -129,7 +115,7 @@ GAP_PART = 512
 """Examples whose gaps a thread adds up at a time."""
 
 
-class CpdLearner(DualLearner):
+class CpdLearner(DualLearner, of=Cpd):
     """½‖w‖² + C Σ ξ_i²: all oracles at one w, then coordinate descent on α ≥ 0 over the working sets."""
 
     parameters: Cpd

@@ -1,6 +1,7 @@
 """Working sets of learners, and learners whose dual variables α determine w."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from ..growth import extended
 from . import working_set
 from .certificate import Slacks, is_done, objectives, slacks
-from .learner import NO_EXAMPLES, Certificate, Learner, Progress
+from .learner import NO_EXAMPLES, Certificate, Learner, Progress, run_epoch
 from .oracle_pass import assert_oracles_are_maximal, collect, find_all
 from .parameters import DualParameters
 from .planes import plane_buffer
@@ -122,6 +123,14 @@ class DualLearner(Learner):
         self.squares = 0.0
         if self.parameters.check_oracle:
             assert_oracles_are_maximal(self.problem, self.w, self.planes, self.n_threads)
+
+    def scaled_epoch(self, rng: np.random.Generator, factor: float) -> None:
+        """Run an epoch with factor · C for C and factor · α for α, which remains scaled; no tolerance ends it."""
+        parameters, alpha = self.parameters, self.planes.alpha
+        alpha *= factor
+        self.parameters = replace(parameters, C=factor * parameters.C, tolerance=0.0)
+        run_epoch(self, rng)
+        self.parameters = parameters
 
     def visit_by(
         self,

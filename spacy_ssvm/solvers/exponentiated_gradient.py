@@ -33,6 +33,7 @@ class ExponentiatedGradient(LossFamily):
     """
 
     min_tolerance: ClassVar[float] = 1e-6
+    CHECKS = {"tolerance": require_tolerance}
 
     C: float = 1.0
     beta: float | Literal["inf"] = 1.0
@@ -45,11 +46,6 @@ class ExponentiatedGradient(LossFamily):
                 "solver.beta must be finite for exponentiated gradient, which needs a smooth loss: choose another "
                 "solver"
             )
-        require_tolerance(self, self.min_tolerance)
-
-    @property
-    def learner(self) -> type[Learner]:
-        return ExponentiatedGradientLearner
 
 
 class Distributions(NamedTuple):
@@ -84,7 +80,7 @@ def check_distributions(distributions: Distributions, sizes: Sizes) -> None:
         raise ValueError("its distributions are not those of these examples")
 
 
-class ExponentiatedGradientLearner(Learner):
+class ExponentiatedGradientLearner(Learner, of=ExponentiatedGradient):
     """½‖w − w₀‖² + C Σ L_{β,γ} by ascent of the dual, one example after the other; w₀ are the initial weights.
 
     The dual objective never falls, except by rounding.

@@ -8,7 +8,7 @@ import numpy as np
 from ..growth import extended
 from ..kernels import kernel
 from .dual import DualLearner
-from .learner import NO_EXAMPLES, Learner
+from .learner import NO_EXAMPLES
 from .oracle_pass import add_slack
 from .pairs import combine, pair_step
 from .parameters import DualParameters, require_flag
@@ -30,6 +30,8 @@ class FrankWolfe(DualParameters):
 
     min_tolerance = 1e-6  # Means of planes are rounded in every step.
 
+    CHECKS = {"averaging": require_flag}
+
     averaging: bool = False
 
     @property
@@ -37,16 +39,8 @@ class FrankWolfe(DualParameters):
         """Averages are not shared."""
         return None if self.averaging else "means"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_flag(self, "averaging")
 
-    @property
-    def learner(self) -> type[Learner]:
-        return FrankWolfeLearner
-
-
-class FrankWolfeLearner(DualLearner):
+class FrankWolfeLearner(DualLearner, of=FrankWolfe):
     """½‖w‖² + C Σ ξ_i, w = Σ w_i; each working set holds one plane, the mean w_i/C of the planes found, with α_i = C.
 
     With averaging, w̄ ← k/(k + 2) w̄ + 2/(k + 2) w after each visit. After T visits that is w̄ = w − u/(T(T + 1)/2)

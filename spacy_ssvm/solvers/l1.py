@@ -32,17 +32,10 @@ class ProjectedSubgradient(Parameters):
         eta0: step in the first epoch; it is η₀/√k in epoch k.
     """
 
+    CHECKS = {"epsilon": require_positive, "eta0": require_positive}
+
     epsilon: float = 100.0
     eta0: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "epsilon")
-        require_positive(self, "eta0")
-
-    @property
-    def learner(self) -> type[Learner]:
-        return ProjectedSubgradientLearner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,17 +47,10 @@ class Extragradient(Parameters):
         check_oracle: before each epoch, assert that no stored plane is more violated than the one its oracle finds.
     """
 
+    CHECKS = {"C": require_positive, "check_oracle": require_flag}
+
     C: float = 0.1
     check_oracle: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "C")
-        require_flag(self, "check_oracle")
-
-    @property
-    def learner(self) -> type[Learner]:
-        return ExtragradientLearner
 
 
 class SaddlePoint(NamedTuple):
@@ -86,7 +72,7 @@ class SaddlePoint(NamedTuple):
     gains: np.ndarray
 
 
-class ProjectedSubgradientLearner(Learner):
+class ProjectedSubgradientLearner(Learner, of=ProjectedSubgradient):
     """Σ ξ_i subject to ‖w‖₁ ≤ ε: w ← w + η ΔΦ(ŷ), ŷ = argmax_y wᵀΦ(x_i, y) + Δ(y_i, y); projected once per epoch.
 
     Within an epoch w leaves the ball, so the losses of its visits do not estimate the objective: no primal is reported.
@@ -94,10 +80,7 @@ class ProjectedSubgradientLearner(Learner):
 
     parameters: ProjectedSubgradient
     STATE = (Field("epoch"),)
-
-    def __init__(self, parameters: ProjectedSubgradient, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self.epoch = 1
+    epoch = 1
 
     def visit(self, examples: np.ndarray) -> None:
         eta = self.parameters.eta0 / self.epoch**0.5
@@ -111,7 +94,7 @@ class ProjectedSubgradientLearner(Learner):
         return project_onto_ball(self.w, self.parameters.epsilon)
 
 
-class ExtragradientLearner(Learner):
+class ExtragradientLearner(Learner, of=Extragradient):
     """‖w‖₁ + C Σ ξ_i as min_{u, v ≥ 0} max_α Σ_j (u_j + v_j) + Σ α (Δ − (u − v)ᵀΔΦ), Σ_y α_i(y) = C with gold.
 
     w = u − v may have any sign; the saddle point as printed has w ≥ 0. At the end of an epoch u, v and α move together.

@@ -35,6 +35,8 @@ class Lbfgs(LossFamily):
     """
 
     rule = "losses"
+    min_tolerance = 0.0
+    CHECKS = {"tolerance": require_tolerance, "proximal": require_flag}
 
     C: float = 1.0
     beta: float | Literal["inf"] = 1.0
@@ -48,12 +50,6 @@ class Lbfgs(LossFamily):
             raise ValueError("solver.beta must be finite for L-BFGS, which needs a smooth loss: choose another solver")
         require_positive(self, "iterations")
         require_whole(self, "iterations")
-        require_tolerance(self, 0.0)
-        require_flag(self, "proximal")
-
-    @property
-    def learner(self) -> type[Learner]:
-        return LbfgsLearner
 
 
 MEMORY = 6
@@ -141,7 +137,7 @@ class Curvature:
         return combination(factors.tolist(), [*pairs, gradient], n_threads)
 
 
-class LbfgsLearner(Learner):
+class LbfgsLearner(Learner, of=Lbfgs):
     """½‖w‖² + C Σ L_{β,γ} by several iterations of L-BFGS at the end of each epoch.
 
     They run over all examples of the problem, including those that the epoch has not visited. With `proximal`,
@@ -158,17 +154,11 @@ class LbfgsLearner(Learner):
     """
 
     parameters: Lbfgs
-    STATE = (
-        Field("centre", like="w"),
-        Field("has_forgotten"),
-        *Curvature.STATE,
-        Field("s"),
-        Field("linear"),
-    )
+    STATE = (Field("centre", like="w"), Field("has_forgotten"), *Curvature.STATE, Field("s"), Field("linear"))
 
     def __init__(self, parameters: Lbfgs, problem: Problem, weights: np.ndarray | None = None) -> None:
         super().__init__(parameters, problem, weights)
-        self._line_search = _scipy("optimize").line_search
+        self._line_search = _scipy_line_search()
         self.centre = self.w.copy() if parameters.proximal and weights is not None else None
         self.has_forgotten = False
         self.curvature = Curvature()
@@ -311,8 +301,8 @@ class LbfgsLearner(Learner):
         return combination(factors, vectors, self.n_threads, out)
 
 
-def _scipy(module: str) -> Any:
+def _scipy_line_search() -> Any:
     try:
-        return importlib.import_module(f"scipy.{module}")
+        return importlib.import_module("scipy.optimize").line_search
     except ImportError as error:
         raise ImportError("L-BFGS needs SciPy: pip install scipy") from error

@@ -78,6 +78,11 @@ class Learner(ABC):
     It changes weights by rounding at most, and in L-BFGS only.
     """
 
+    def __init_subclass__(cls, of: type[Parameters] | None = None) -> None:
+        """Make the class the `learner` of these parameters."""
+        if of is not None:
+            of.learner = cls
+
     def __init__(self, parameters: Parameters, problem: Problem, weights: np.ndarray | None = None) -> None:
         self.parameters = parameters
         self.problem = problem

@@ -13,12 +13,12 @@ from ..kernels import kernel
 from . import working_set
 from .certificate import Slacks
 from .dual import NEGLIGIBLE_GAP, DualLearner
-from .learner import NO_EXAMPLES, Certificate, Learner, Progress
+from .learner import NO_EXAMPLES, Certificate, Progress
 from .oracle_pass import add_slack
+from .pairs import smo
 from .parameters import TwoLoopParameters
 from .planes import dot, find_planes, kbest_buffer, take_plane
 from .problem import Problem
-from .small_qp import smo
 from .state import Field
 from .working_set import N_PLANES, NO_PLANE, WorkingSet, add, is_plane, plane_axpy, plane_dot
 
@@ -48,18 +48,10 @@ class Lse(TwoLoopParameters):
 class LseSdcd(Lse):
     """Sequential dual coordinate descent on the LSE-SSVM (LSE-SSVM paper, algorithm 2); parameters as for both."""
 
-    @property
-    def learner(self) -> type[Learner]:
-        return LseSdcdLearner
-
 
 @dataclass(frozen=True, kw_only=True)
 class LseCuttingPlane(Lse):
     """1-slack cutting planes on the LSE-SSVM (LSE-SSVM paper, algorithm 1); parameters as for both."""
-
-    @property
-    def learner(self) -> type[Learner]:
-        return LseCuttingPlaneLearner
 
 
 OUTSIDE, GAP = 0, 1
@@ -125,7 +117,7 @@ class LseLearner(DualLearner):
         return bool(gap <= tolerance * (dual + gap))
 
 
-class LseSdcdLearner(LseLearner):
+class LseSdcdLearner(LseLearner, of=LseSdcd):
     """D = Σ αΔ − ½‖w‖² by coordinate steps α ← clip(α + g / ‖ΔΦ‖², 0, C)."""
 
     def visit(self, examples: np.ndarray) -> None:
@@ -136,7 +128,7 @@ class LseSdcdLearner(LseLearner):
         _inner_pass(rng.permutation(self.problem.n_examples), self.w, self.parameters.C, self.planes)
 
 
-class LseCuttingPlaneLearner(LseLearner):
+class LseCuttingPlaneLearner(LseLearner, of=LseCuttingPlane):
     """½‖w − w₀‖² + Cξ, ξ ≥ Σ_i Σ_{y ∈ S_i} g_i(y) for each cut (S_1 … S_n); α_i(y) = Σ of the α of the cuts with y.
 
     S_i = {y ∈ V_i : g_i(y) > 0} is computed anew for each cut; if it only grew, as printed in the paper, training would

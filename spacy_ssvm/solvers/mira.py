@@ -7,12 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..kernels import kernel
-from .averages import AveragedLearner, averaged_axpy
-from .learner import Learner
+from .pairs import smo
 from .parameters import Parameters, require_positive, require_positive_whole
+from .perceptron import AveragedLearner, averaged_axpy
 from .planes import dot, find_plane, find_planes, kbest_buffer, plane_buffer, plane_product, squared_norm, take_plane
 from .problem import Kind, call
-from .small_qp import hildreth, smo
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,17 +26,10 @@ class Mira(Parameters):
 
     rule = "mixed"
 
+    CHECKS = {"C": require_positive, "k": require_positive_whole}
+
     C: float = 0.1
     k: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "C")
-        require_positive_whole(self, "k")
-
-    @property
-    def learner(self) -> type[Learner]:
-        return MiraLearner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,18 +43,12 @@ class PredictionMira(Parameters):
 
     rule = "mixed"
 
+    CHECKS = {"k": require_positive_whole}
+
     k: int = 1
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive_whole(self, "k")
 
-    @property
-    def learner(self) -> type[Learner]:
-        return PredictionMiraLearner
-
-
-class MiraLearner(AveragedLearner):
+class MiraLearner(AveragedLearner, of=Mira):
     """w ← argmin ½‖w′ − w‖² + Cξ, ξ ≥ Δ − w′ᵀΔΦ(ŷ) and ξ ≥ 0, for the k best ŷ by wᵀΦ(x_i, y) + Δ(y_i, y).
 
     For k = 1 that is w ← w + min(C, max(0, Δ − wᵀΔΦ) / ‖ΔΦ‖²) ΔΦ(ŷ). It predicts with the mean of w over all visits.
@@ -76,18 +62,18 @@ class MiraLearner(AveragedLearner):
         return "kbest" if self.parameters.k > 1 else "max"
 
     def visit(self, examples: np.ndarray) -> None:
-        average, plane = self.average, plane_buffer(self.problem.max_plane_entries)
+        plane = plane_buffer(self.problem.max_plane_entries)
         C = self.parameters.C if isinstance(self.parameters, Mira) else math.inf
-        state = examples, self.w, average.weighted_steps, average.visits, self.loss_scale, C
+        state = examples, self.w, self.weighted_steps, self.visits, self.loss_scale, C
         if self.parameters.k == 1:
             self.loss += call(_visit, self.problem, *state, plane)
         else:
             k, unit = self.parameters.k, self.problem.unit
             self.loss += call(_kbest_visit, self.problem, *state, k, unit, plane, kind="kbest")
-        average.visits += len(examples)
+        self.visits += len(examples)
 
 
-class PredictionMiraLearner(MiraLearner):
+class PredictionMiraLearner(MiraLearner, of=PredictionMira):
     """MIRA for the k best ŷ by wᵀΦ(x_i, y), with ξ = 0."""
 
     loss_scale = 0.0
@@ -95,6 +81,9 @@ class PredictionMiraLearner(MiraLearner):
 
 TOLERANCE = 1e-10
 """Violation, in units of the loss, that the k-best steps may leave."""
+
+HILDRETH_PASSES = 10_000
+"""Passes of Hildreth's algorithm, at most: if constraints contradict each other, α grows without bound; w does not."""
 
 
 @kernel
@@ -120,6 +109,29 @@ def _constraints(weights, best, n_planes, plane, gram, linear):
         linear[j + 1] = loss - dot(weights, plane.indices, plane.values, size)
         for k in range(j + 1):
             gram[j + 1, k + 1] = gram[k + 1, j + 1] = plane_product(best, k, plane, size)
+
+
+@kernel
+def hildreth(gram, linear, alpha, tolerance):
+    """Solve max_α Σ_j α_j b_j − ½ αᵀGα for α ≥ 0 with no other bound, where G is the planes' Gram matrix.
+
+    Coordinate by coordinate, until a pass moves no constraint by more than `tolerance` (Censor & Zenios 1997). alpha is
+    the initial point, and receives the result; it stays 0 for planes of zero norm, which no w can satisfy. If
+    constraints contradict each other, the result satisfies the last one visited.
+    """
+    size = len(alpha)
+    for _ in range(HILDRETH_PASSES):
+        largest = 0.0
+        for j in range(size):
+            if gram[j, j] > 0.0:
+                g = linear[j]
+                for k in range(size):
+                    g -= gram[j, k] * alpha[k]
+                moved = max(0.0, alpha[j] + g / gram[j, j])
+                largest = max(largest, abs(moved - alpha[j]) * gram[j, j])
+                alpha[j] = moved
+        if largest <= tolerance:
+            return
 
 
 @kernel

@@ -7,14 +7,13 @@ import numpy as np
 
 from ..growth import extended
 from ..kernels import kernel
-from .batch import BatchEpoch
-from .certificate import GAP_REDUCTION, Slacks, is_done, objectives, slacks
+from .certificate import GAP_REDUCTION, BatchEpoch, Slacks, is_done, objectives, slacks
 from .learner import NO_EXAMPLES, Certificate, Learner, Progress
 from .oracle_pass import SINGLE_PRECISION, find_all, oracle_failure
+from .pairs import smo
 from .parameters import DualParameters, require_whole
 from .planes import axpy, dot
 from .problem import Passes, Problem
-from .small_qp import smo
 from .state import Field
 from .vectors import nonzero, squared_distance
 
@@ -31,22 +30,16 @@ class OneSlack(DualParameters):
 
     rule = "planes"
 
+    CHECKS = {"idle_epochs": require_whole}
+
     idle_epochs: int = 20
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_whole(self, "idle_epochs")
-
-    @property
-    def learner(self) -> type[Learner]:
-        return OneSlackLearner
 
 
 GOLD = 0
 """Number of the plane of all gold structures, ΔΦ = 0 and Δ = 0; its α is C minus the sum of the others."""
 
 
-class OneSlackLearner(Learner):
+class OneSlackLearner(Learner, of=OneSlack):
     """½‖w‖² + C Σ ξ_i: one plane per epoch, the sum of all examples' planes at one w; w = w₀ + Σ_k α_k ΔΦ_k.
 
     A plane has an entry for each weight that any gold or found structure uses. So there are few but long arrays, with 8

@@ -1,6 +1,7 @@
 """Pair steps: α moves from one plane of an example to another, from q to p, so that Σ_y α_i(y) = C is kept.
 
-The gold plane (ΔΦ = 0, Δ = 0) is not stored: NO_PLANE stands for it, and its α is C minus the sum of the others.
+In a working set, the gold plane (ΔΦ = 0, Δ = 0) is not stored: NO_PLANE stands for it, and its α is C minus the sum of
+the others.
 """
 
 import numpy as np
@@ -111,3 +112,42 @@ def plane_difference(planes, p, q, direction):
         direction.values,
     )
     return size, loss
+
+
+SMO_STEPS = 100_000
+"""Pair steps of SMO, at most; reached only where rounding keeps the gap open."""
+
+
+@kernel
+def smo(gram, linear, alpha, tolerance):
+    """Solve max_α Σ_j α_j b_j − ½ αᵀGα for α ≥ 0 with Σ_j α_j fixed, where G is the Gram matrix of a few planes.
+
+    Pair steps go on until the gap Σ_j α_j (max_k g_k − g_j), g = b − Gα, is in tolerance. A step moves α from q to p,
+    where p has the largest g, and q gives the largest gain (Fan et al. 2005). alpha is the initial point, and receives
+    the result.
+    """
+    size = len(alpha)
+    g = linear.copy()
+    for j in range(size):
+        if alpha[j] > 0.0:
+            for k in range(size):
+                g[k] -= alpha[j] * gram[j, k]
+    for _ in range(SMO_STEPS):
+        p = int(np.argmax(g))
+        q, step, best_gain, gap = p, 0.0, 0.0, 0.0
+        for j in range(size):
+            rise = g[p] - g[j]
+            if alpha[j] > 0.0 and rise > 0.0:
+                gap += alpha[j] * rise
+                curvature = gram[p, p] + gram[j, j] - 2.0 * gram[p, j]
+                # For equal ΔΦ, rounding may leave a curvature of either sign.
+                moved = alpha[j] if alpha[j] * curvature <= rise else rise / curvature
+                gain = moved * (rise - moved * max(0.0, curvature) / 2.0)
+                if gain > best_gain:
+                    q, step, best_gain = j, moved, gain
+        if q == p or gap <= tolerance:
+            return
+        alpha[p] += step
+        alpha[q] -= step
+        for k in range(size):
+            g[k] -= step * (gram[p, k] - gram[q, k])

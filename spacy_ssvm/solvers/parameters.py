@@ -1,16 +1,63 @@
-"""Base classes of the parameters of all solvers, and of families of solvers; each solver's own are in its file."""
+"""Base classes of the parameters of all solvers, and of families of solvers; each solver's own are in its file.
+
+Objectives of dual solvers have a penalty Ω(w) = ρ₁‖w‖₁ + (ρ₂/2)‖w‖². It knows its conjugate, and the w that belongs to
+a dual point s = Σ α ΔΦ.
+"""
 
 import math
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from .penalty import Penalty
+from ..kernels import kernel
+from .vectors import squared_distance
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+@kernel
+def soft(s, rho1, rho2):
+    """soft(s, ρ₁)/ρ₂ = (s − β)/ρ₂ for the best β = clip(s, ±ρ₁)."""
+    if s > rho1:
+        return (s - rho1) / rho2
+    if s < -rho1:
+        return (s + rho1) / rho2
+    return 0.0
+
+
+@kernel
+def shrink(s, weights, rho1, rho2):
+    """weights ← soft(s, ρ₁)/ρ₂."""
+    for k in range(len(s)):
+        weights[k] = soft(s[k], rho1, rho2)
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Ω(w) = ρ₁‖w‖₁ + (ρ₂/2)‖w‖²; ½‖w‖² by default."""
+
+    rho1: float = 0.0
+    rho2: float = 1.0
+
+    def weights(self, s: np.ndarray) -> np.ndarray:
+        """The w of a dual point s, float64 [d]: soft(s, ρ₁)/ρ₂. It may be s itself."""
+        if not self.rho1:
+            return s if self.rho2 == 1.0 else s / self.rho2
+        w = np.empty_like(s)
+        shrink(s, w, self.rho1, self.rho2)
+        return w
+
+    def point(self, w: np.ndarray) -> np.ndarray:
+        """A dual point that w belongs to, float64 [d], a copy: ρ₂w + ρ₁ sign(w)."""
+        return np.asarray(self.rho2 * w + self.rho1 * np.sign(w)) if self.rho1 else self.rho2 * w
+
+    def values(self, w: np.ndarray, n_threads: int = 1) -> tuple[float, float]:
+        """Ω(w), and Ω*(s) of the dual point s that w belongs to: (ρ₂/2)‖w‖² = ‖s − β‖² / 2ρ₂, without ρ₁‖w‖₁."""
+        square = self.rho2 / 2.0 * squared_distance(w, n_threads=n_threads)
+        return self.rho1 * float(np.abs(w).sum()) + square if self.rho1 else square, square
 
 
 SMALLEST, LARGEST = 1e-30, 1e15
@@ -21,8 +68,87 @@ LARGEST_BETA = 1e30
 """The limit of β, which only multiplies differences of scores inside a log-sum-exp: far below it, β is as good as ∞."""
 
 
+def _number(parameters: Any, name: str) -> float:
+    """Check that a parameter is a finite number, and store it as a float: configs may hold an int or a str instead."""
+    value = getattr(parameters, name)
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"solver.{name} must be a finite number, not {value!r}")
+    object.__setattr__(parameters, name, number)
+    return number
+
+
+def require_moderate(value: float, name: str, largest: float = LARGEST) -> None:
+    """Check that a number of at least 0 is 0 or between SMALLEST and `largest`.
+
+    Raises:
+        ValueError: it is not; the message begins with `name`.
+    """
+    if value and not SMALLEST <= value <= largest:
+        raise ValueError(
+            f"{name} must be between {SMALLEST:g} and {largest:g}, not {value:g}: beyond that, objectives and scores "
+            "overflow or vanish"
+        )
+
+
+def require_tolerance(parameters: Any, name: str) -> None:
+    """Check that the tolerance is 0, or a number of at least `min_tolerance`, or raise a ValueError."""
+    tolerance, smallest = _number(parameters, name), parameters.min_tolerance
+    if tolerance < 0:
+        raise ValueError(f"solver.{name} must not be negative, not {tolerance!r}")
+    if 0 < tolerance < smallest:
+        raise ValueError(
+            f"solver.{name} must be at least {smallest:g}, not {tolerance:g}: planes and marginals are "
+            "stored in single precision, so that a smaller gap is not told from rounding errors; 0 trains for all "
+            "epochs"
+        )
+
+
+def require_positive(parameters: Any, name: str, largest: float = LARGEST) -> None:
+    """Check that a parameter is positive and moderate, and store it as a float, or raise a ValueError."""
+    value = getattr(parameters, name)
+    if _number(parameters, name) <= 0:
+        raise ValueError(f"solver.{name} must be positive, not {value!r}")
+    require_moderate(getattr(parameters, name), f"solver.{name}", largest)
+
+
+def require_not_negative(parameters: Any, name: str) -> None:
+    """Check that a parameter is 0, or positive and moderate, and store it as a float, or raise a ValueError."""
+    value = getattr(parameters, name)
+    if _number(parameters, name) < 0:
+        raise ValueError(f"solver.{name} must not be negative, not {value!r}")
+    require_moderate(getattr(parameters, name), f"solver.{name}")
+
+
+def require_whole(parameters: Any, name: str) -> None:
+    """Check that a parameter is a whole number of at least 0, and store it as an int, or raise a ValueError."""
+    value = getattr(parameters, name)
+    number = _number(parameters, name)
+    if number != int(number) or number < 0:
+        raise ValueError(f"solver.{name} must be a whole number of at least 0, not {value!r}")
+    # An int beyond 2⁵³ is not a float.
+    object.__setattr__(parameters, name, int(value) if isinstance(value, int) else int(number))
+
+
+def require_positive_whole(parameters: Any, name: str) -> None:
+    """Check that a parameter is a whole number of at least 1, and store it as an int, or raise a ValueError."""
+    require_whole(parameters, name)
+    if getattr(parameters, name) == 0:
+        raise ValueError(f"solver.{name} must be positive, not 0")
+
+
+def require_flag(parameters: Any, name: str) -> None:
+    """Check that a parameter is true or false, or raise a ValueError."""
+    value = getattr(parameters, name)
+    if not isinstance(value, bool):
+        raise ValueError(f"solver.{name} must be true or false, not {value!r}")
+
+
 @dataclass(frozen=True, kw_only=True)
-class Parameters(ABC):
+class Parameters:
     """The parameters of all solvers.
 
     Attributes:
@@ -40,12 +166,13 @@ class Parameters(ABC):
     """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used. Such
     weights are numbered by their use: set it where the vectors of a learner take long to read, as those of DCD."""
 
-    seed: int | None = None
+    CHECKS: ClassVar[dict[str, Callable[[Any, str], None]]] = {}
+    """Checks of the parameters that a class adds, by name; they raise a ValueError, or store the value in its type."""
 
-    @property
-    @abstractmethod
-    def learner(self) -> type[Any]:
-        """The class of the learners with these parameters, a `learner.Learner`."""
+    learner: ClassVar[type[Any]]
+    """The class of the learners with these parameters, a `learner.Learner`, which names them as its `of`."""
+
+    seed: int | None = None
 
     @property
     def inverse_temperature(self) -> float | None:
@@ -55,6 +182,9 @@ class Parameters(ABC):
     def __post_init__(self) -> None:
         if self.seed is not None:
             require_whole(self, "seed")
+        for kind in reversed(type(self).__mro__):
+            for name, check in vars(kind).get("CHECKS", {}).items():
+                check(self, name)
 
     def seeded(self, seed: int) -> "Self":
         """Parameters with this seed, if they have none."""
@@ -82,6 +212,8 @@ class DualParameters(Parameters):
     power: ClassVar[Literal[1, 2]] = 1
     """The power of the slacks: 1 for the L1-loss, 2 for the L2-loss."""
 
+    CHECKS = {"C": require_positive, "tolerance": require_tolerance, "check_oracle": require_flag}
+
     C: float = 0.1
     tolerance: float = 1e-3
     check_oracle: bool = False
@@ -90,12 +222,6 @@ class DualParameters(Parameters):
     def penalty(self) -> Penalty:
         """Ω in the objective Ω(w) + C Σ ξ_i^power."""
         return Penalty()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "C")
-        require_tolerance(self, self.min_tolerance)
-        require_flag(self, "check_oracle")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,13 +233,10 @@ class TwoLoopParameters(DualParameters):
         kappa2: afterwards, one pass in κ₂ (at least 1) calls the oracles; the others are inner passes.
     """
 
+    CHECKS = {"kappa1": require_whole, "kappa2": require_positive_whole}
+
     kappa1: int = 10
     kappa2: int = 5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_whole(self, "kappa1")
-        require_positive_whole(self, "kappa2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,18 +252,18 @@ class LossFamily(Parameters):
         gamma: γ, weight of the loss Δ within L, at least 0.
     """
 
+    CHECKS = {"C": require_positive, "gamma": require_not_negative}
+
     C: float = 0.1
     beta: float | Literal["inf"] = "inf"
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(self, "C")
         if str(self.beta) == "inf":
             object.__setattr__(self, "beta", math.inf)
         else:
             require_positive(self, "beta", LARGEST_BETA)
-        require_not_negative(self, "gamma")
         if self.gamma == 0 and not self.is_smooth:
             raise ValueError(
                 "solver.beta = inf with solver.gamma = 0 is the perceptron's loss, which w = 0 makes smallest: "
@@ -160,81 +283,3 @@ class LossFamily(Parameters):
     def oracle(self) -> Literal["max", "cliques"]:
         """The oracle that evaluates L and its gradient."""
         return "cliques" if self.is_smooth else "max"
-
-
-def _number(parameters: Parameters, name: str) -> float:
-    """Check that a parameter is a finite number, and store it as a float: configs may hold an int or a str instead."""
-    value = getattr(parameters, name)
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"solver.{name} must be a finite number, not {value!r}")
-    object.__setattr__(parameters, name, number)
-    return number
-
-
-def require_moderate(value: float, name: str, largest: float = LARGEST) -> None:
-    """Check that a number of at least 0 is 0 or between SMALLEST and `largest`.
-
-    Raises:
-        ValueError: it is not; the message begins with `name`.
-    """
-    if value and not SMALLEST <= value <= largest:
-        raise ValueError(
-            f"{name} must be between {SMALLEST:g} and {largest:g}, not {value:g}: beyond that, objectives and scores "
-            "overflow or vanish"
-        )
-
-
-def require_tolerance(parameters: Any, smallest: float) -> None:
-    """Check that the tolerance is 0, or a number of at least `smallest`, or raise a ValueError."""
-    if _number(parameters, "tolerance") < 0:
-        raise ValueError(f"solver.tolerance must not be negative, not {parameters.tolerance!r}")
-    if 0 < parameters.tolerance < smallest:
-        raise ValueError(
-            f"solver.tolerance must be at least {smallest:g}, not {parameters.tolerance:g}: planes and marginals are "
-            "stored in single precision, so that a smaller gap is not told from rounding errors; 0 trains for all "
-            "epochs"
-        )
-
-
-def require_positive(parameters: Parameters, name: str, largest: float = LARGEST) -> None:
-    """Check that a parameter is positive and moderate, and store it as a float, or raise a ValueError."""
-    value = getattr(parameters, name)
-    if _number(parameters, name) <= 0:
-        raise ValueError(f"solver.{name} must be positive, not {value!r}")
-    require_moderate(getattr(parameters, name), f"solver.{name}", largest)
-
-
-def require_not_negative(parameters: Parameters, name: str) -> None:
-    """Check that a parameter is 0, or positive and moderate, and store it as a float, or raise a ValueError."""
-    value = getattr(parameters, name)
-    if _number(parameters, name) < 0:
-        raise ValueError(f"solver.{name} must not be negative, not {value!r}")
-    require_moderate(getattr(parameters, name), f"solver.{name}")
-
-
-def require_whole(parameters: Parameters, name: str) -> None:
-    """Check that a parameter is a whole number of at least 0, and store it as an int, or raise a ValueError."""
-    value = getattr(parameters, name)
-    number = _number(parameters, name)
-    if number != int(number) or number < 0:
-        raise ValueError(f"solver.{name} must be a whole number of at least 0, not {value!r}")
-    # An int beyond 2⁵³ is not a float.
-    object.__setattr__(parameters, name, int(value) if isinstance(value, int) else int(number))
-
-
-def require_positive_whole(parameters: Parameters, name: str) -> None:
-    """Check that a parameter is a whole number of at least 1, and store it as an int, or raise a ValueError."""
-    require_whole(parameters, name)
-    if getattr(parameters, name) == 0:
-        raise ValueError(f"solver.{name} must be positive, not 0")
-
-
-def require_flag(parameters: Parameters, name: str) -> None:
-    """Check that a parameter is true or false, or raise a ValueError."""
-    value = getattr(parameters, name)
-    if not isinstance(value, bool):
-        raise ValueError(f"solver.{name} must be true or false, not {value!r}")

@@ -25,11 +25,7 @@ _SIGNATURES: dict[Kind, Callable[[type], list[Signature]]] = {
         signature(float, data, int, Float64Array, Float64Array),
     ],
 }
-_OFFERS = {
-    "max": "the best structure",
-    "kbest": "the k best structures, exactly",
-    "cliques": "exact marginals",
-}
+_OFFERS = {"max": "the best structure", "kbest": "the k best structures, exactly", "cliques": "exact marginals"}
 
 RULED_OUT = -1e20
 """Scores below this rule a clique out."""

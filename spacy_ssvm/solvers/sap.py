@@ -16,8 +16,7 @@ from .dual import DualLearner, collect_planes
 from .learner import NO_EXAMPLES, Learner, Progress
 from .oracle_pass import add_if_violated
 from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
-from .parameters import DualParameters, require_flag, require_not_negative, require_positive
-from .penalty import Penalty, shrink, soft
+from .parameters import DualParameters, Penalty, require_flag, require_not_negative, require_positive, shrink, soft
 from .planes import squared_norm
 from .problem import Problem
 from .state import Field, Sizes
@@ -37,6 +36,14 @@ class Sap(DualParameters):
         default) converges sooner.
     """
 
+    CHECKS = {
+        "rho1": require_not_negative,
+        "rho2": require_positive,
+        "nu": require_not_negative,
+        "mu": require_not_negative,
+        "batch": require_flag,
+    }
+
     rho1: float = 0.5
     rho2: float = 0.5
     nu: float = 0.0
@@ -44,7 +51,7 @@ class Sap(DualParameters):
     batch: bool = False
 
     @property
-    def learner(self) -> type[Learner]:
+    def learner(self) -> type[Learner]:  # type: ignore[override]
         """The variant that these parameters ask for."""
         if self.batch:
             return BatchSapLearner
@@ -60,14 +67,6 @@ class Sap(DualParameters):
     @property
     def penalty(self) -> Penalty:
         return Penalty(self.rho1, self.rho2)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_not_negative(self, "rho1")
-        require_positive(self, "rho2")
-        require_not_negative(self, "nu")
-        require_not_negative(self, "mu")
-        require_flag(self, "batch")
 
 
 class Box(NamedTuple):
@@ -184,10 +183,8 @@ class BatchSapLearner(ProximalSapLearner):
     The primal objective is at w = (s − β)/ρ₂, at which the epoch called the oracles.
     """
 
-    def __init__(self, parameters: Sap, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self._primal: float | None = None
-        """The primal at the w of the last finished epoch's oracle calls; not part of the state."""
+    _primal: float | None = None
+    """The primal at the w of the last finished epoch's oracle calls; not part of the state."""
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)

@@ -6,12 +6,10 @@ import numpy as np
 
 from ..kernels import kernel
 from .dual import DualLearner
-from .learner import Learner
 from .oracle_pass import add_if_violated
 from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
 from .parameters import TwoLoopParameters
 from .planes import axpy, squared_norm
-from .problem import Problem
 from .state import Field
 from .working_set import NO_PLANE, drop_inactive, total_alpha
 
@@ -22,20 +20,13 @@ class Sdm(TwoLoopParameters):
 
     rule = "dual"
 
-    @property
-    def learner(self) -> type[Learner]:
-        return SdmLearner
 
-
-class SdmLearner(DualLearner):
+class SdmLearner(DualLearner, of=Sdm):
     """½‖w‖² + C Σ ξ_i by pair steps on α, w = Σ α ΔΦ; after κ₁ epochs, κ₂ − 1 inner passes before each oracle pass."""
 
     parameters: Sdm
     STATE = (Field("epochs"),)
-
-    def __init__(self, parameters: Sdm, problem: Problem, weights: np.ndarray | None = None) -> None:
-        super().__init__(parameters, problem, weights)
-        self.epochs = 0
+    epochs = 0
 
     def begin_epoch(self, rng: np.random.Generator) -> None:
         super().begin_epoch(rng)

@@ -43,10 +43,6 @@ class Sgd(LossFamily):
         if self.schedule not in ("bottou", "printed", "epochs"):
             raise ValueError(f'solver.schedule must be "bottou", "printed" or "epochs", not {self.schedule!r}')
 
-    @property
-    def learner(self) -> type[Learner]:
-        return SgdLearner
-
 
 CANDIDATES = (0.5, 0.25, 0.125, 0.0625, 0.03125)
 """Initial learning rates to choose from."""
@@ -65,7 +61,7 @@ class StepSchedule(NamedTuple):
     shrinkage: float
 
 
-class SgdLearner(Learner):
+class SgdLearner(Learner, of=Sgd):
     """w ← (1 − η/(Cl)) w − η ∇L_{β,γ}(w), by default L1-loss; λ = 1/(Cl) in Bottou's schedule."""
 
     parameters: Sgd

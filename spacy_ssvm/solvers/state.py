@@ -101,7 +101,7 @@ def _restored(learner: Any, field: Field, value: Any, sizes: Sizes) -> Any:
         fits = fits and all(_is_array(value[name], part, field.check is None) for name, part in parts.items())
         value = type(current)(**value) if fits else None
     elif isinstance(current, list):
-        fits = isinstance(value, list) and all(_is_item(part, field.dtype) for part in value)
+        fits = isinstance(value, list) and all(_is_array(part, np.zeros(0, field.dtype), False) for part in value)
     elif isinstance(current, np.ndarray):
         fits = _is_array(value, current, not field.shape)
     else:
@@ -122,10 +122,6 @@ def _is_array(value: Any, like: np.ndarray, of_same_shape: bool) -> bool:
     if not isinstance(value, np.ndarray) or value.dtype != like.dtype or value.ndim != like.ndim:
         return False
     return (not of_same_shape or value.shape == like.shape) and _is_finite(value)
-
-
-def _is_item(value: Any, dtype: str) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == 1 and _is_finite(value)
 
 
 def _is_finite(array: np.ndarray) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..features.index import Columns, Program, add_features, empty_table, row_keys
-from ..features.ranges import ranges_of
+from ..growth import ranges_of
 from ..models.chain.by_use import WeightsByUse
 from ..models.chain.data import Chains, make_chains
 from ..models.chain.decoders import has_many_labels

@@ -8,7 +8,7 @@ import srsly
 from spacy.tokens import Doc, DocBin
 
 from spacy_ssvm.cli import cluster
-from spacy_ssvm.clustering import brown_classes, checkpoint, exchange_classes
+from spacy_ssvm.clustering import brown_classes, exchange_classes, learning
 from spacy_ssvm.word_forms import looked_up_as, normalised
 
 from ..clustering.texts import from_grammar
@@ -125,8 +125,8 @@ def test_an_interrupted_command_goes_on(text, tmp_path, monkeypatch):
     assert call("cluster", *arguments).exit_code == 0
     expected = (tmp_path / "out.tsv").read_bytes()
     (tmp_path / "out.tsv").unlink()
-    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
-    learn = checkpoint.learn_with_checkpoints
+    monkeypatch.setattr(learning, "INTERVAL", 0.0)
+    learn = learning.learn_with_checkpoints
 
     def interrupted(path, bigrams, settings, n_threads):
         for n_states, state in enumerate(learn(path, bigrams, settings, n_threads, interval=0)):

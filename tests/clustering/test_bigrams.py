@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.clustering import bigrams as module
-from spacy_ssvm.clustering import mutual_information
-from spacy_ssvm.clustering.bigrams import count_bigrams
-from spacy_ssvm.clustering.mutual_information import average_mutual_information, table_of_terms, term
+from spacy_ssvm.clustering.bigrams import average_mutual_information, count_bigrams, table_of_terms, term
 
 from .reference import BOUNDARY, RARE, by_frequency, information, stream
 from .texts import texts
@@ -57,7 +55,7 @@ def test_mutual_information_is_that_of_its_definition(sentences, min_count, data
 
 def test_terms_of_numbers_that_are_not_looked_up(monkeypatch):
     expected = table_of_terms(1000)
-    monkeypatch.setattr(mutual_information, "MAX_TABLE", 5)
+    monkeypatch.setattr(module, "MAX_TABLE", 5)
     assert len(table_of_terms(1000)) == 5
     assert [term(table_of_terms(1000), n) for n in range(len(expected))] == expected.tolist()
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.clustering import exchange as module
-from spacy_ssvm.clustering.bigrams import count_bigrams
-from spacy_ssvm.clustering.exchange import Sweeps, exchange
-from spacy_ssvm.clustering.mutual_information import FRACTION_BITS, average_mutual_information
+from spacy_ssvm.clustering.bigrams import FRACTION_BITS, average_mutual_information, count_bigrams
+from spacy_ssvm.clustering.exchange import State, exchange
 from spacy_ssvm.clustering.spelling import MIN_WORDS, SMOOTHING, no_spellings, spellings
 
 from .reference import information
@@ -82,13 +81,13 @@ def test_counts_stay_those_of_the_classes_and_information_never_falls(sentences,
         patch.setattr(
             module, "_count", lambda clustering, count=module._count: kept.append(clustering) or count(clustering)
         )
-        for state in exchange(bigrams, n_classes, paths, Sweeps(0, 0, 0, start, False)):
+        for state in exchange(bigrams, n_classes, paths, State("sweeps", 0, 0, 0, start)):
             informations.append(average_mutual_information(bigrams, state.classes))
             anew = module._new_clustering(bigrams, n_classes, paths, state.classes)
             for name in ("sizes", "after", "before", "spelt"):
                 assert np.array_equal(getattr(kept[0], name), getattr(anew, name)), name
     assert all(later >= earlier - 1e-9 for earlier, later in pairwise(informations))
-    assert state.finished
+    assert state.stage == "finished"
 
 
 def test_spelling_puts_words_that_look_alike_together():
@@ -102,7 +101,7 @@ def test_spelling_puts_words_that_look_alike_together():
     bigrams = count_bigrams([*frequent, *([word] for word in words)])
     n_words = len(bigrams.words)
     start = np.minimum(np.arange(n_words), 4).astype(np.int32)
-    *_, state = exchange(bigrams, 4, spellings(bigrams.words), Sweeps(0, 0, 0, start, False))
+    *_, state = exchange(bigrams, 4, spellings(bigrams.words), State("sweeps", 0, 0, 0, start))
     of_ending = {
         ending: {state.classes[k] for k, word in enumerate(bigrams.words) if word.endswith(ending)}
         for ending in endings

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.clustering import brown, brown_classes, exchange, exchange_classes
 from spacy_ssvm.clustering.bigrams import count_bigrams
-from spacy_ssvm.clustering.checkpoint import learn_with_checkpoints
-from spacy_ssvm.clustering.learning import METHODS, ClusteringSettings, learn, named, renumbered
+from spacy_ssvm.clustering.learning import METHODS, ClusteringSettings, learn, learn_with_checkpoints, named, renumbered
 
 from .reference import greedy, information, of_clusters, windowed
 from .texts import from_grammar, texts

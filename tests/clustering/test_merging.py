@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.clustering.bigrams import count_bigrams
-from spacy_ssvm.clustering.brown import first_places
-from spacy_ssvm.clustering.hierarchy import bit_strings
+from spacy_ssvm.clustering.brown import bit_strings, first_places
 from spacy_ssvm.clustering.merging import UNMERGED, _best_pair, _gain, enter_and_merge, merge_pairs, new_window
 
 from .reference import information, merged, of_clusters

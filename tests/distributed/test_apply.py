@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 
-from spacy_ssvm.distributed.annotation import Annotation, Annotator
+from spacy_ssvm.distributed.annotation import Annotation, Annotator, cut
 from spacy_ssvm.distributed.folder import MANIFEST, SET_ASIDE
-from spacy_ssvm.distributed.shards import cut
 
 from .toy import apply, command, contents, docs_of, lines, refused
 

@@ -10,13 +10,12 @@ import spacy
 from spacy import util
 from spacy.tokens import Doc
 
+from spacy_ssvm.distributed.messages import SparseVector, difference
 from spacy_ssvm.distributed.rules import RULES
-from spacy_ssvm.distributed.rules.common_steps import CommonSteps
-from spacy_ssvm.distributed.rules.rule import LearningBlock, Rule
+from spacy_ssvm.distributed.rules.rule import CommonSteps, LearningBlock, Rule
 from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.solvers.learner import Progress, run_epoch, start
 from spacy_ssvm.solvers.perceptron import Perceptron
-from spacy_ssvm.solvers.sparse import SparseVector, difference
 
 from .toy_training import CONFIGS, in_process, toy_docs, train, weights_of, write_corpus
 

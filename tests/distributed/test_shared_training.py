@@ -6,14 +6,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from spacy_ssvm.distributed.common_weights import common
-from spacy_ssvm.distributed.messages import Layout, block_epoch
+from spacy_ssvm.distributed.messages import ZERO, Layout, block_epoch, sparse
 from spacy_ssvm.distributed.rules import rule_of
 from spacy_ssvm.distributed.rules.dual import DualObjective, dual_objective
 from spacy_ssvm.distributed.rules.mean import DescentSettings, MixedBlock
 from spacy_ssvm.distributed.rules.rule import BlockParts, NoSettings
 from spacy_ssvm.distributed.rules.sums import subtrees, tree_sum
-from spacy_ssvm.distributed.shared_blocks import SharedBlocks
+from spacy_ssvm.distributed.shared_blocks import SharedBlocks, common
 from spacy_ssvm.distributed.shared_training import SharedTraining
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem
@@ -27,12 +26,11 @@ from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.mira import Mira
 from spacy_ssvm.solvers.one_slack import OneSlack
-from spacy_ssvm.solvers.penalty import Penalty
+from spacy_ssvm.solvers.parameters import Penalty
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
 from spacy_ssvm.solvers.sgd import CANDIDATES, Sgd
-from spacy_ssvm.solvers.sparse import ZERO, sparse
 from spacy_ssvm.training import state_file
 
 from ..problems import random_problem

@@ -251,7 +251,7 @@ def test_labels_that_are_not_there_are_those_of_the_corpus(tmp_path: Path, label
 
 
 def test_more_weights_than_messages_can_number_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spacy_ssvm.distributed.common_weights.MAX_DIMENSION", 10)
+    monkeypatch.setattr("spacy_ssvm.distributed.shared_blocks.MAX_DIMENSION", 10)
     docs = toy_docs(spacy.blank("en").vocab)
     with pytest.raises(ValueError, match=r"\[lemmatizer\] has .* weights, .* several workers learn 10 at most"):
         begun(lemmatizer(docs, tmp_path), tmp_path / "out", 2)

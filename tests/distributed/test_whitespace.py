@@ -12,9 +12,8 @@ from spacy.tokens import DocBin, Span
 from spacy.training import Example
 
 from spacy_ssvm.distributed.block_worker import BlockWorker
-from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.learning import initialized, shards_of
-from spacy_ssvm.distributed.loop import run
+from spacy_ssvm.distributed.loop import Checkpoint, run
 from spacy_ssvm.distributed.shared_blocks import Answers
 
 from ..pipeline.toy import variant

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_ssvm.distributed.workers import map_unordered
+from spacy_ssvm.distributed.cluster import map_unordered
 
 from .toy import descendants
 
@@ -82,7 +82,7 @@ import signal, subprocess
 from functools import partial
 # What runs in the background of a shell, as these tests may, ignores interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from spacy_ssvm.distributed.workers import map_unordered
+from spacy_ssvm.distributed.cluster import map_unordered
 begin = partial(partial, subprocess.run)
 list(map_unordered(begin(), begin, [["sleep", "{LONG:.0f}"]] * 2, 2, None, str))
 """

@@ -12,9 +12,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from spacy_ssvm.distributed.block_worker import BlockWorker, TrainingShard
-from spacy_ssvm.distributed.checkpoint import Checkpoint
 from spacy_ssvm.distributed.learning import initialized, n_parts, shards_of
-from spacy_ssvm.distributed.loop import run
+from spacy_ssvm.distributed.loop import Checkpoint, run
 from spacy_ssvm.distributed.messages import Layout, Setup
 from spacy_ssvm.distributed.shared_blocks import Answers, Send
 from spacy_ssvm.distributed.shared_training import SharedTraining

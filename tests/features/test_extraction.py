@@ -8,8 +8,7 @@ from spacy.tokens import Doc
 
 from spacy_ssvm.features.columns import ColumnReader
 from spacy_ssvm.features.index import Columns, add_features, empty_table, look_up_features, n_rows, row_keys, table_of
-from spacy_ssvm.features.program import compile_templates
-from spacy_ssvm.features.templates import parse_templates
+from spacy_ssvm.features.templates import attributes_of, compile_templates, parse_templates
 
 from .reference import VALUES, fired
 
@@ -26,9 +25,9 @@ class Extraction:
     def __init__(self, templates, vocab):
         self.templates = list(templates)
         self.vocab = vocab
-        compiled = compile_templates(parse_templates(self.templates))
-        self.program = compiled.program
-        self.reader = ColumnReader(compiled.attributes, {}, {})
+        parsed = parse_templates(self.templates)
+        self.reader = ColumnReader(attributes_of(parsed), {}, {})
+        self.program = compile_templates(parsed, self.reader.attributes)
 
     def add(self, docs, table):
         table, *features = add_features(self.reader.read(docs, self.vocab), self.program, table)
@@ -113,7 +112,7 @@ def columns_of(keys, lengths):
 
 
 def test_index_grows_over_many_and_over_long_sequences():
-    program = compile_templates(parse_templates(["word[0]", "word[-1]+word[0]", "word[-1]+word[0]+word[1]"])).program
+    program = compile_templates(parse_templates(["word[0]", "word[-1]+word[0]", "word[-1]+word[0]+word[1]"]), ["word"])
     rng = np.random.default_rng(0)
     lengths = [*rng.integers(0, 60, 3000).tolist(), 70_000, 0, 5]
     keys = rng.integers(1, 20_000, (1, sum(lengths)), dtype=np.uint64)
@@ -184,11 +183,12 @@ def test_hashed_rows_that_were_kept_keep_their_place(pool):
 def test_values_of_extensions_multiply(templates, expected, nlp, extensions):
     """Numbers share a row, and 0 is no value; other values have rows of their own, each worth 1."""
     extensions(weight=None, heat=1.0)
-    compiled = compile_templates(parse_templates(templates.split()))
+    parsed = parse_templates(templates.split())
     doc = Doc(nlp.vocab, words=["a", "b", "c", "d", "a"])
     for token, (weight, heat) in zip(doc, [(0.5, 3.0), (None, -2.0), (0.0, 1.0), ("red", 4.0), (7.0, 2.0)]):
         token._.weight, token._.heat = weight, heat
-    columns = ColumnReader(compiled.attributes, {}, {}).read([doc], nlp.vocab)
-    _, starts, rows, values = add_features(columns, compiled.program, empty_table())
+    reader = ColumnReader(attributes_of(parsed), {}, {})
+    program = compile_templates(parsed, reader.attributes)
+    _, starts, rows, values = add_features(reader.read([doc], nlp.vocab), program, empty_table())
     assert [values[a:b].tolist() for a, b in pairwise(starts)] == expected
     assert templates != "_.weight[0]" or rows.tolist() == [0, 1, 0]

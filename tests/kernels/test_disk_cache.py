@@ -123,7 +123,7 @@ def test_damaged_machine_code_is_compiled_anew(bare, first, tmp_path):
 
 
 def test_changed_callee_makes_its_callers_compile_anew(package):
-    """The constants of the hash function stand in a file of their own; what reads them must not keep the old one.
+    """The constants of the hash function stand in another file; what reads them must not keep the old one.
 
     The first compilation is announced, once.
     """
@@ -133,10 +133,10 @@ def test_changed_callee_makes_its_callers_compile_anew(package):
     assert said.count("Compiling kernels") == 1 and "spacy ssvm warmup" in said
     again = run(GAZETTEER, **environment)
     assert again.misses == 0 and not again.messages
-    source = (folder / "features" / "hashing.py").read_text()
+    source = (folder / "features" / "index.py").read_text()
     changed = source.replace("SHIFT = np.uint64(32)", "SHIFT = np.uint64(29)")
     assert changed != source
-    (folder / "features" / "hashing.py").write_text(changed)
+    (folder / "features" / "index.py").write_text(changed)
     (marks, other_keys), third, _ = run(GAZETTEER, **environment)
     assert marks == MARKS and not set(keys) & set(other_keys) - {"0"}
     assert third["spacy_ssvm.features.gazetteer._add_phrase"] == [0, 1]

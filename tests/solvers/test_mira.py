@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from spacy_ssvm.solvers.learner import start
-from spacy_ssvm.solvers.mira import Mira, PredictionMira
-from spacy_ssvm.solvers.small_qp import hildreth, smo
+from spacy_ssvm.solvers.mira import Mira, PredictionMira, hildreth
+from spacy_ssvm.solvers.pairs import smo
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import all_planes, random_problem

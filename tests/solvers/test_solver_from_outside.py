@@ -25,23 +25,14 @@ CORPUS = [("Dogs eat ham", "NOUN VERB NOUN"), ("I like eggs", "PRON VERB NOUN"),
 class Subgradient(Parameters):
     """The subgradient method on ½‖w‖² + C Σ ξ_i: w ← (1 − 1/t) w + (nC/t) ΔΦ at visit t."""
 
+    CHECKS = {"C": require_positive}
+
     C: float = 0.1
 
-    def __post_init__(self):
-        super().__post_init__()
-        require_positive(self, "C")
 
-    @property
-    def learner(self):
-        return SubgradientLearner
-
-
-class SubgradientLearner(Learner):
+class SubgradientLearner(Learner, of=Subgradient):
     STATE = (Field("visits"),)
-
-    def __init__(self, parameters, problem, weights=None):
-        super().__init__(parameters, problem, weights)
-        self.visits = 0
+    visits = 0
 
     def visit(self, examples):
         rate, plane = self.parameters.C * self.problem.n_examples, plane_buffer(self.problem.max_plane_entries)

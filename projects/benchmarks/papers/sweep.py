@@ -22,7 +22,7 @@ from typing import Any
 from shared import metrics
 from tqdm import tqdm
 
-from spacy_ssvm.distributed.workers import map_unordered
+from spacy_ssvm.distributed.cluster import map_unordered
 
 from .catalogue import PAPERS, find_runs
 from .runs import Run, execute

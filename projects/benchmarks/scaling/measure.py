@@ -19,8 +19,7 @@ from shared.machine import describe
 from shared.training import parser_alone
 from spacy.tokens import DocBin
 
-from spacy_ssvm.distributed.annotation import Annotation, Annotator
-from spacy_ssvm.distributed.shards import cut
+from spacy_ssvm.distributed.annotation import Annotation, Annotator, cut
 
 TABLE = "scaling"
 GROWTH: list[tuple[str, str, tuple[float, ...]]] = [

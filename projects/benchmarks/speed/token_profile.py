@@ -18,7 +18,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from spacy_ssvm.features.index import look_up_features
-from spacy_ssvm.features.program import select
+from spacy_ssvm.features.templates import select
 from spacy_ssvm.models.chain.type_sums import SharedScores
 
 from . import corpora, models

@@ -11,14 +11,12 @@ from spacy import util
 from spacy.training import Example
 
 from spacy_ssvm.distributed.block_worker import BlockWorker
-from spacy_ssvm.distributed.checkpoint import Checkpoint
-from spacy_ssvm.distributed.common_weights import common
 from spacy_ssvm.distributed.learning import shards_of, together
-from spacy_ssvm.distributed.messages import BlockEpoch, Setup
+from spacy_ssvm.distributed.loop import Checkpoint
+from spacy_ssvm.distributed.messages import BlockEpoch, Setup, SparseVector, difference, sparse
 from spacy_ssvm.distributed.rules.dual import DualSettings
-from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks
+from spacy_ssvm.distributed.shared_blocks import Answers, SharedBlocks, common
 from spacy_ssvm.models.protocol import DataSet
-from spacy_ssvm.solvers.sparse import SparseVector, difference, sparse
 
 from .tasks import Task
 

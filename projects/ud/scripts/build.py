@@ -26,7 +26,7 @@ import srsly
 
 from spacy_ssvm.cli.corpus_choices import choose
 from spacy_ssvm.corpus.description import describe
-from spacy_ssvm.distributed.workers import map_unordered
+from spacy_ssvm.distributed.cluster import map_unordered
 from spacy_ssvm.files import replace_files
 
 from .locate import locate, part

@@ -6,7 +6,6 @@ begins anew when the dual objective falls (O'Donoghue & Candès 2015).
 """
 
 import math
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,18 +13,15 @@ import numpy as np
 from ...kernels import kernel
 from ...solvers.dual import DualLearner
 from ...solvers.frank_wolfe import FrankWolfeLearner
-from ...solvers.learner import Certificate, Progress, run_epoch, start
-from ...solvers.parameters import DualParameters
-from ...solvers.penalty import Penalty
+from ...solvers.learner import Certificate, Progress, start
+from ...solvers.parameters import DualParameters, Penalty
 from ...solvers.planes import plane_buffer
 from ...solvers.problem import Problem
 from ...solvers.sap import line_search
-from ...solvers.sparse import ZERO, SparseVector, difference, sparse
-from ...solvers.state import plain
 from ...solvers.working_set import NO_PLANE, count, drop_unused, dual_sums, plane_axpy, trim, weighted_sum
+from ..messages import ZERO, SparseVector, difference, sparse
 from ..shared_blocks import SharedBlocks
-from .common_steps import CommonSteps, Step, total
-from .rule import BlockParts, LearningBlock
+from .rule import BlockParts, CommonSteps, LearningBlock, Step, total
 
 
 class DualSettings(NamedTuple):
@@ -232,11 +228,7 @@ class DualBlock(LearningBlock):
         self._previous = self._trimmed(self._previous)
         before = planes.alpha.copy()
         sums_before = learner.dual_sums()
-        alpha = planes.alpha
-        alpha *= factor
-        # The solver is not to stop: its objectives are not those of the block.
-        learner.parameters = replace(self.parameters, C=factor * self.parameters.C, tolerance=0.0)
-        run_epoch(learner, rng)
+        learner.scaled_epoch(rng, factor)
         self._before = self._of_all(before)
         self._moves = planes.alpha / factor - self._before
         linear, products, curvature, limit = _dual_move(planes, self._before, self._moves, self._objective.bound)
@@ -317,7 +309,6 @@ class MeanBlock(DualBlock):
     def step(self, eta: float, change: SparseVector, with_momentum: bool) -> None:
         super().step(eta, change, with_momentum)
         assert isinstance(self.learner, FrankWolfeLearner)
-        self.learner.parameters = self.parameters
         self.learner.merge_means()
         trim(self.learner.planes)
         self._previous = self.learner.planes.alpha.copy()
@@ -386,17 +377,11 @@ class DualSteps(CommonSteps):
         return step._replace(eta=eta, change=change, with_momentum=with_momentum), progress
 
     def state(self) -> dict[str, Any]:
-        return {
-            **super().state(),
-            "time": self._time,
-            "dual": self._dual,
-            "point": plain(self.blocks.of_all(sparse(self.point))),
-        }
+        return {**super().state(), "time": self._time, "dual": self._dual}
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
         self._time, self._dual = state["time"], state["dual"]
-        self.set_vector("point", SparseVector(**state["point"]))
 
     def weights(self) -> np.ndarray:
         return self.blocks.dense(self._weights())

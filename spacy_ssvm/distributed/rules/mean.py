@@ -9,12 +9,10 @@ import numpy as np
 from ...solvers.learner import Progress, run_epoch, start
 from ...solvers.parameters import Parameters
 from ...solvers.sgd import Sgd, SgdLearner, best_rate
-from ...solvers.sparse import SparseVector, difference, sparse
-from ...solvers.state import plain
 from ...solvers.vectors import squared_distance
+from ..messages import SparseVector, difference, sparse
 from ..shared_blocks import SharedBlocks
-from .common_steps import CommonSteps, Step, total
-from .rule import LearningBlock, NoSettings
+from .rule import CommonSteps, LearningBlock, NoSettings, Step, total
 
 
 class MixedEpoch(NamedTuple):
@@ -77,11 +75,10 @@ class AveragedMixing(Mixing):
         return self.blocks.dense(self.means / max(self._epochs, 1))
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "means": plain(self.blocks.of_all(sparse(self.means))), "epochs": self._epochs}
+        return {**super().state(), "epochs": self._epochs}
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
-        self.set_vector("means", SparseVector(**state["means"]))
         self._epochs = state["epochs"]
 
 

@@ -16,9 +16,9 @@ from ...solvers.learner import Certificate, Progress, start
 from ...solvers.one_slack import add_planes
 from ...solvers.parameters import Parameters
 from ...solvers.problem import Kind, Passes, Problem
-from ...solvers.sparse import SparseVector, sparse
+from ..messages import SparseVector, sparse
 from ..shared_blocks import SharedBlocks
-from .rule import Block, BlockParts
+from .rule import Block, BlockParts, Driver
 
 T = TypeVar("T")
 
@@ -158,16 +158,17 @@ class SharedPasses(Passes):
         return self._latest[1]
 
 
-class Sums:
-    """A solver whose passes over all examples are made by workers. n_parts: of the corpus."""
+class Sums(Driver):
+    """A solver whose passes over all examples are made by workers; these begin nothing ahead, as sums depend on w.
+
+    Args:
+        n_parts: of the corpus.
+    """
 
     def __init__(self, parameters: Parameters, blocks: SharedBlocks, n_parts: int) -> None:
         self.blocks = blocks
         self._learner = start(parameters, _problem(blocks, SharedPasses(blocks, n_parts)))
         self._rng = parameters.generator()
-
-    def begin(self, number: int) -> None:
-        """Do nothing: the sums of workers depend on their earlier sums."""
 
     def epoch(self, number: int) -> Progress:
         """Epoch `number`, from 0, of the solver."""
@@ -177,11 +178,7 @@ class Sums:
         learner.end_epoch()
         return learner.progress()
 
-    def step(self) -> None:
-        """Nothing: workers keep no state."""
-
     def weights(self) -> np.ndarray:
-        """The weights to predict with, float64 [d]."""
         return self._learner.prediction_weights()
 
     def certificate(self) -> Certificate | None:
@@ -189,11 +186,9 @@ class Sums:
         return self._learner.certificate() if self.blocks.is_certified else None
 
     def state(self) -> dict[str, Any]:
-        """The state for `restore`."""
         return self._learner.state()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state."""
         self._learner.restore(state, self._rng)
 
 

@@ -6,8 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from ...features.ranges import elements, ranges_of
-from ...growth import appended
+from ...growth import appended, elements, ranges_of
 from ...kernels import kernel
 from ...structures import FORBIDDEN
 from ...structures.chain.constraints import broken

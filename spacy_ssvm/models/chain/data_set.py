@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...features.ranges import elements, ranges_of, taken_starts
+from ...growth import elements, ranges_of, taken_starts
 from ...solvers.problem import Corrections, Problem
 from ...structures.chain.constraints import Constraints
 from ..documents import Documents

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...features.columns import take_columns
 from ...features.index import Columns
-from ...features.ranges import elements
+from ...growth import elements
 from ...structures.chain.constraints import Constraints
 from ..documents import digest
 

@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from ...features.extractor import Extractor
 from ...features.index import Columns, add_features, empty_table, row_keys
 from ...features.names import Source, feature_name
-from ...features.program import select
+from ...features.templates import select
 from ...structures.chain.scored import ChainFactor, LabelSequence
 
 Contributions = list[list[tuple[int, np.ndarray]]]

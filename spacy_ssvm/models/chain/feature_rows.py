@@ -6,9 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.hashing import ABSENT
-from ...features.index import Columns, Program, Table, add_features, n_rows, row_keys, table_of, write_keys
-from ...features.ranges import places_in
+from ...features.index import (
+    ABSENT,
+    Columns,
+    Program,
+    Table,
+    add_features,
+    n_rows,
+    places_in,
+    row_keys,
+    table_of,
+    write_keys,
+)
 from ...growth import appended, extended, shared
 from ...solvers.problem import Rates
 from ..growing import exponents, rates

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...features.columns import ColumnReader
 from ...features.index import Columns, Program, Table, extract_at, table_of
-from ...features.program import SplitProgram
+from ...features.templates import SplitProgram
 from ...features.word_types import Types
 from ...kernels import kernel
 from ...structures.chain.constraints import Constraints, only_labels

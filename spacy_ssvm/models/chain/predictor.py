@@ -10,11 +10,11 @@ from spacy.vocab import Vocab
 
 from ...features.extractor import Extractor
 from ...features.index import Columns, look_up_features
-from ...features.program import select
+from ...features.templates import select
 from ...features.word_types import Types
+from ...structures import Contradiction
 from ...structures.chain.constraints import Constraints, broken, first_fixed, limited, without
 from ...structures.chain.scored import ChainScores, TransitionScores
-from ...structures.contradiction import Contradiction
 from ...words import copy_of
 from ..named_parts import ScoredSequence
 from .factors import ChainFeatures, fired_features

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features.ranges import elements, joined_starts, taken_starts
+from ...growth import elements, joined_starts, taken_starts
 from ...kernels import Float32Array, Int64Array, kernel
 
 FULL = 8

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...features.columns import ColumnReader
 from ...features.index import Columns, Program, Table, extract
-from ...features.program import Groups
+from ...features.templates import Groups
 from ...features.word_types import Generation, Types
 from ...growth import extended
 from ...kernels import kernel

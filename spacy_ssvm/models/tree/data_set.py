@@ -10,7 +10,7 @@ import numpy as np
 from ...features.arc_program import ArcProgram
 from ...features.columns import join_columns, take_columns
 from ...features.index import Columns
-from ...features.ranges import elements, joined_starts, ranges_of, taken_starts
+from ...growth import elements, joined_starts, ranges_of, taken_starts
 from ...solvers.problem import Problem, Rates
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN

@@ -16,8 +16,7 @@ from spacy.attrs import MORPH, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS as COARSE_TAGS
 from spacy.strings import get_string_id
 
-from ...features.hashing import ABSENT, mixed
-from ...features.ranges import places_in
+from ...features.index import ABSENT, mixed, places_in
 from ...files import read_records
 from ..codec import Survey
 from .edit_scripts import script_of

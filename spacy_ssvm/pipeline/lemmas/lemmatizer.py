@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ...features.hashing import mixed
+from ...features.index import mixed
 from ...inspect.parts import ComparedPart
 from ...models.chain.space import ChainGold
 from ...words import origin_of

@@ -9,7 +9,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ...features.attributes import KNOWN_SCRIPTS
-from ...features.vocabularies import text_of
+from ...features.word_types import text_of
 from ...models.chain.space import TokenKinds
 from ...structures import FORBIDDEN
 from ...structures.chain.constraints import Constraints, unconstrained, with_fixed

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...growth import joined_starts
 from ...kernels import Float64Array, Float64Array2d, Int32Array, Int64Array
 from .. import FORBIDDEN
 
@@ -140,9 +141,9 @@ def _lists(members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _joined(first: AllowedLabels, second: AllowedLabels) -> AllowedLabels:
     return AllowedLabels(
-        np.concatenate([first.label_starts, first.label_starts[-1] + second.label_starts[1:]]),
+        joined_starts([first.label_starts, second.label_starts]),
         np.concatenate([first.labels, second.labels]),
-        np.concatenate([first.node_starts, first.node_starts[-1] + second.node_starts[1:]]),
+        joined_starts([first.node_starts, second.node_starts]),
         np.concatenate([first.nodes, second.nodes]),
     )
 

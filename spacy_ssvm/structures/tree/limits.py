@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import FORBIDDEN
-from ..contradiction import CYCLE, SECOND_ROOT, Contradiction
+from .. import CYCLE, FORBIDDEN, SECOND_ROOT, Contradiction
 from .parts import ROOT_LABEL, SPANNING, SPANNING_GRANDPARENTS, UNKNOWN
 from .projective import eisner
 from .scored import TreeScores

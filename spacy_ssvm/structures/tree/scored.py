@@ -281,7 +281,9 @@ class TreeScores:
         if self.structure == SPANNING:
             others = self._others_by_decoding(scores, arcs, labels)
         else:
-            others = _others(self.parts, self.label_scores, scores, labels, arcs, self.structure, self.multi_root)
+            labelled = self.parts._replace(scores=scores)
+            settings = self.structure, self.multi_root
+            others = _others(labelled, self.parts.scores, self.label_scores, labels, arcs, *settings)
         margins = [best - values for values in others]
         for values in margins:
             values[values > -FORBIDDEN / 2] = np.inf
@@ -431,30 +433,23 @@ def _of_tokens(parts, arcs, labels):
 
 
 @kernel
-def _others(parts, label_scores, scores, labels, arcs, structure, multi_root):
+def _others(parts, alone, label_scores, labels, arcs, structure, multi_root):
     """The scores of the best trees with another head, and with another label, at each token, float64 [n]; −∞ if none.
 
-    The structure must be projective. scores: float64 [A], with the best labels'. labels, arcs: of the best tree.
+    The structure must be projective.
+
+    Args:
+        parts: arcs are scored with their best labels.
+        alone: float64 [A], their scores without labels.
+        labels, arcs: of the best tree.
     """
-    n, size = len(arcs), len(scores)
-    labelled = Parts(
-        parts.number,
-        parts.heads,
-        parts.modifiers,
-        scores,
-        parts.sibling_starts,
-        parts.siblings,
-        parts.sibling_scores,
-        parts.grand_starts,
-        parts.grands,
-        parts.grand_scores,
-    )
+    n, size = len(arcs), len(alone)
     if structure == PROJECTIVE:
-        best, with_arc = arc_max_marginals(dense_scores(labelled), multi_root), np.empty(size)
+        best, with_arc = arc_max_marginals(dense_scores(parts), multi_root), np.empty(size)
         for arc in range(size):
             with_arc[arc] = best[parts.heads[arc], parts.modifiers[arc]]
     else:
-        with_arc = max_marginals(labelled, multi_root)
+        with_arc = max_marginals(parts, multi_root)
     of_heads, of_labels = np.full(n, -np.inf), np.full(n, -np.inf)
     for arc in range(size):
         place = parts.modifiers[arc] - 1
@@ -464,5 +459,5 @@ def _others(parts, label_scores, scores, labels, arcs, structure, multi_root):
         for label in range(label_scores.shape[1] if len(label_scores) > 0 else 0):
             if label != labels[place]:
                 other = max(other, label_scores[arc, label])
-        of_labels[place] = max(of_labels[place], with_arc[arc] - scores[arc] + parts.scores[arc] + other)
+        of_labels[place] = max(of_labels[place], with_arc[arc] - parts.scores[arc] + alone[arc] + other)
     return of_heads, of_labels

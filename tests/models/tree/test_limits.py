@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.models.tree.data import Shape, dimension, double_precision
 from spacy_ssvm.models.tree.predictor import decode_all, tree_scores
-from spacy_ssvm.structures import UNKNOWN
-from spacy_ssvm.structures.contradiction import Contradiction
+from spacy_ssvm.structures import UNKNOWN, Contradiction
 from spacy_ssvm.structures.tree.limits import Limits, limited_candidates, with_labels
 from spacy_ssvm.structures.tree.parts import PROJECTIVE, ROOT_LABEL
 

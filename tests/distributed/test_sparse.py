@@ -5,11 +5,11 @@ import pickle
 import numpy as np
 import pytest
 
-from spacy_ssvm.solvers.sparse import PART, ZERO, SparseVector, difference, sparse
+from spacy_ssvm.distributed.messages import COMPARED, ZERO, SparseVector, difference, sparse
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 1.0])
-@pytest.mark.parametrize("size", [0, 1, PART, 3 * PART + 5])
+@pytest.mark.parametrize("size", [0, 1, COMPARED, 3 * COMPARED + 5])
 def test_differences_are_those_of_dense_vectors(size: int, share: float) -> None:
     rng = np.random.default_rng(size)
     before = rng.normal(size=size)

@@ -13,9 +13,9 @@ from spacy.schemas import ConfigSchemaTraining
 from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
-from ..corpus.checks import documents
 from ..corpus.checks.corpora import CorpusData, Issue, Severity, count_sentences, read
 from ..corpus.checks.corpora import issues as issues_of
+from ..corpus.checks.documents import check_documents
 from ..pipeline.component import SsvmPipe
 from ..pipeline.corpus_checks import check_annotation
 from ..pipeline.parser import SsvmParser
@@ -57,7 +57,7 @@ def debug_data_command(
     msg.table(
         sizes, header=("Corpus", "Documents", "Sentences", "Examples", "Tokens"), aligns=("l", "r", "r", "r", "r")
     )
-    issues = documents.check(train, dev)
+    issues = check_documents(train, dev)
     msg.divider("Documents")
     _print_issues(issues)
     for pipe in plan.pipes:
@@ -65,13 +65,9 @@ def debug_data_command(
         report = check_annotation(pipe.codec, train, dev, plan.labels.get(pipe.name))
         msg.divider(f"Component {pipe.name}")
         msg.text(", ".join(f"{label} {count:,}" for label, count in report.labels.most_common()))
-        found = report.issues + issues_of(
-            "error",
-            "nlp.pipeline",
-            "components that set sentence boundaries, but come after the parser",
-            late,
-            "the parser takes a whole document for one sentence: put them before it",
-        )
+        what = "components that set sentence boundaries, but come after the parser"
+        remedy = "the parser takes a whole document for one sentence: put them before it"
+        found = report.issues + issues_of("error", "nlp.pipeline", what, late, remedy)
         _print_issues(found)
         issues += found
     severities = Counter(issue.severity for issue in issues)

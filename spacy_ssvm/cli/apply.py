@@ -22,7 +22,7 @@ from ..distributed.shards import DOCS, MAX_BYTES, SUFFIXES, Shard, cut
 from ..distributed.workers import map_unordered
 from ..pipeline.identity import identity
 from ..wording import counted
-from .pipelines import CodePath, PipelineName, loaded
+from .reading import CodePath, PipelineName, loaded
 
 
 def apply_command(

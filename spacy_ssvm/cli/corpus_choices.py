@@ -8,8 +8,7 @@ from ..corpus.description import CorpusDescription
 from ..corpus.word_lists import WordLists, feature_settings
 from ..files import listed
 from ..wording import counted
-from .languages import ANY_LANGUAGE, spacy_language
-from .settings import READ_TAGS, TAGGERS
+from .settings import ANY_LANGUAGE, READ_TAGS, TAGGERS, spacy_language
 
 ANNOTATED = 0.5
 """The share of words that have an annotation, from which it is learnt; FEATS have a smaller share in many languages."""

@@ -28,17 +28,17 @@ from ..pipeline.component import SsvmPipe
 from ..training.calibration import expected_error, margins, reliability
 from ..wording import counted
 from ..words import example_of_words, in_tokens
-from .dev_corpus import dev_reader
 from .evaluate import percentages, span_groups
 from .mistakes import mistakes_section, shown
 from .page import Bar, contents, heading, page, paragraph, scrolling, table
-from .pipelines import CodePath, DataPath, load_pipeline
 from .plots import learning_curve, log_rows
+from .reading import CodePath, DataPath, dev_reader, failing, load_pipeline
 
 MAX_LABELS = 100
 """Labels whose scores are shown."""
 
 
+@failing()
 def report_command(
     model: Annotated[Path, typer.Argument(help="Path of the pipeline", exists=True, file_okay=False)],
     data_path: DataPath,
@@ -61,18 +61,15 @@ def report_command(
     The corpora are read as the pipeline's training.dev_corpus is.
     """
     nlp, pipes = load_pipeline(model, code_path)
-    try:
-        examples = list(dev_reader(nlp, data_path)(nlp))
-        if not any(len(example.predicted) for example in examples):
-            raise ValueError(f"No documents in {data_path}")
-        rows = [] if log is None else log_rows(log)
-        frequencies = None if train is None else _frequencies(nlp, train)
-        docs = list(nlp.pipe(example.predicted.copy() for example in examples))
-        annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
-        links = {f"c{number}": name for number, name in enumerate(pipes)}
-        parts = [contents({"scores": "Scores", **links}), *_scores(nlp, annotated), *_components(model, pipes)]
-    except (OSError, ValueError) as error:
-        msg.fail(str(error), exits=1)
+    examples = list(dev_reader(nlp, data_path)(nlp))
+    if not any(len(example.predicted) for example in examples):
+        raise ValueError(f"No documents in {data_path}")
+    rows = [] if log is None else log_rows(log)
+    frequencies = None if train is None else _frequencies(nlp, train)
+    docs = list(nlp.pipe(example.predicted.copy() for example in examples))
+    annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
+    links = {f"c{number}": name for number, name in enumerate(pipes)}
+    parts = [contents({"scores": "Scores", **links}), *_scores(nlp, annotated), *_components(model, pipes)]
     sentences = [sentences_of(number, example) for number, example in enumerate(annotated)]
     for number, (name, pipe) in enumerate(pipes.items()):
         found = _located(pipe, annotated, sentences)

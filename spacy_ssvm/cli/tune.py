@@ -20,11 +20,10 @@ from ..distributed.workers import map_unordered
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import MIN_DOCUMENTS, PATIENCE, Trial, Values, as_good, best_of, between, grid_points
 from ..training.tuning import halve as halve_trials
-from .grid import parsed_grid, value_in, with_settings
-from .pipelines import CodePath, ConfigPath, read_config
 from .plots import new_figure, save_figure
+from .reading import CodePath, ConfigPath, read_config
 from .score_counts import COUNTS
-from .tuning_run import Tuner, TuningPlan
+from .trials import Tuner, TuningPlan, parsed_grid, value_in, with_settings
 
 
 def tune_command(

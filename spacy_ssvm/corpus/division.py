@@ -92,16 +92,9 @@ def divide(path: Path, seed: int) -> Division:
     for unit in kept:
         name, number = pieces.places[unit[0]]
         places.setdefault(name, []).append(number)
-    return Division(
-        pieces.joined(train),
-        pieces.joined(dev),
-        kind,
-        places,
-        len(pieces.units[kind]) - 1,
-        pieces.measure,
-        sum(pieces.sizes[piece] for piece in dev),
-        sum(pieces.sizes),
-    )
+    n_units, dev_size, size = len(pieces.units[kind]) - 1, sum(pieces.sizes[piece] for piece in dev), sum(pieces.sizes)
+    parts = pieces.joined(train), pieces.joined(dev)
+    return Division(*parts, kind, places, n_units, pieces.measure, dev_size, size)
 
 
 def _kept(pieces: _Pieces, target: int, seed: int) -> tuple[str, list[range]]:
@@ -194,12 +187,6 @@ def _docs(files: Sequence[Path]) -> _Pieces:
         corpus.merge(stored)
         places += [(str(file), number) for number in range(len(stored))]
     corpus.store_user_data = any(data is not None for data in corpus.user_data)
-
-    def joined(chosen: Sequence[int]) -> bytes:
-        some = some_docs(corpus, slice(0))
-        for part in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
-            setattr(some, part, [getattr(corpus, part)[piece] for piece in chosen])
-        return some.to_bytes()
-
-    n = len(corpus)
-    return _Pieces(list(map(len, corpus.tokens)), places, "token", joined, {"documents": list(range(n + 1))})
+    units = {"documents": list(range(len(corpus) + 1))}
+    sizes = list(map(len, corpus.tokens))
+    return _Pieces(sizes, places, "token", lambda chosen: some_docs(corpus, chosen).to_bytes(), units)

@@ -9,8 +9,7 @@ pytest.importorskip("httpx", reason="fastapi's client needs httpx")
 from fastapi.testclient import TestClient
 
 from spacy_ssvm.serve import app as pages
-from spacy_ssvm.serve.guard import _HEADERS
-from spacy_ssvm.serve.running import MAX_BODY, guarded
+from spacy_ssvm.serve.running import _HEADERS, MAX_BODY, guarded
 
 from .pipelines import TEXT, TEXTS, lesson
 

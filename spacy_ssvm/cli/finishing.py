@@ -1,21 +1,26 @@
-"""`spacy ssvm calibrate`: fits one temperature per component, so that scores are probabilities."""
+"""Trained pipelines made ready for use: `spacy ssvm calibrate` fits one temperature per component, so that scores are
+probabilities; `spacy ssvm compress` leaves fewer and coarser weights, in a smaller file.
+"""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from spacy.language import Language
 from wasabi import msg
 
+from ..models.packing import Packing, WeightDtype
 from ..pipeline.component import SsvmPipe
+from ..pipeline.compression import set_packing
 from ..training.calibration import N_BINS, Bin, expected_error, reliability
 from ..wording import counted
-from .dev_corpus import Reader, dev_reader
-from .pipelines import CodePath, DataPath, PipelineName, annotate_before, load_pipeline
 from .plots import Diagram, save
+from .reading import CodePath, DataPath, PipelineName, Reader, annotate_before, dev_reader, failing, load_pipeline
 
 
+@failing()
 def calibrate_command(
     model: PipelineName,
     data_path: DataPath,
@@ -41,35 +46,32 @@ def calibrate_command(
     unknown = sorted(set(components or ()) - set(pipes))
     if unknown:
         msg.fail(f"{model} has no spacy-ssvm component {', '.join(unknown)}", exits=1)
-    try:
-        corpus = dev_reader(nlp, data_path)
-        measured = dev_reader(nlp, held_out) if held_out else corpus
-        for reader in (corpus, measured):
-            next(iter(reader(nlp)), None)  # A file that cannot be read is no fault of a component.
-        diagrams, left_out = [], []
-        for name in components or pipes:
-            try:
-                diagrams.append(_calibrate(nlp, pipes[name], corpus, measured))
-            except ValueError as error:
-                left_out.append(str(error))
-        if left_out and (components or not diagrams):
-            raise ValueError("\n".join(left_out))
-        if left_out:
-            msg.warn(f"{counted(len(left_out), 'component')} cannot be calibrated", "\n".join(left_out))
-        header = ("Component", "β before", "β after", "Items", "ECE before", "ECE after")
-        msg.table(
-            [_summary(diagram) for diagram in diagrams],
-            header=header,
-            aligns=("l", *"r" * (len(header) - 1)),
-            divider=True,
-        )
-        nlp.to_disk(output)
-        msg.good(f"Saved to {output}")
-        if plot_path is not None:
-            save(diagrams, plot_path)
-            msg.good(f"Saved the diagram to {plot_path}")
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail(str(error), exits=1)
+    corpus = dev_reader(nlp, data_path)
+    measured = dev_reader(nlp, held_out) if held_out else corpus
+    for reader in (corpus, measured):
+        next(iter(reader(nlp)), None)  # A file that cannot be read is no fault of a component.
+    diagrams, left_out = [], []
+    for name in components or pipes:
+        try:
+            diagrams.append(_calibrate(nlp, pipes[name], corpus, measured))
+        except ValueError as error:
+            left_out.append(str(error))
+    if left_out and (components or not diagrams):
+        raise ValueError("\n".join(left_out))
+    if left_out:
+        msg.warn(f"{counted(len(left_out), 'component')} cannot be calibrated", "\n".join(left_out))
+    header = ("Component", "β before", "β after", "Items", "ECE before", "ECE after")
+    msg.table(
+        [_summary(diagram) for diagram in diagrams],
+        header=header,
+        aligns=("l", *"r" * (len(header) - 1)),
+        divider=True,
+    )
+    nlp.to_disk(output)
+    msg.good(f"Saved to {output}")
+    if plot_path is not None:
+        save(diagrams, plot_path)
+        msg.good(f"Saved the diagram to {plot_path}")
 
 
 def _calibrate(nlp: Language, pipe: SsvmPipe, corpus: Reader, held_out: Reader) -> Diagram:
@@ -114,3 +116,35 @@ def _rows(before: Sequence[Bin], after: Sequence[Bin]) -> list[tuple[str, ...]]:
 
 def _cells(bin: Bin) -> tuple[str, str, str]:
     return (f"{bin.n_items:,}", f"{bin.mean:.3f}", f"{bin.right:.3f}") if bin.n_items else ("0", "-", "-")
+
+
+@failing()
+def compress_command(
+    model: PipelineName,
+    output: Annotated[Path, typer.Argument(help="Folder for the compressed pipeline")],
+    weight_dtype: Annotated[
+        str, typer.Option("--weight-dtype", "-d", help="Type of a weight: float32, float16 or int8")
+    ] = "int8",
+    keep_fraction: Annotated[
+        float, typer.Option("--keep-fraction", "-k", help="Share of the non-zero weights that is kept")
+    ] = 1.0,
+    code_path: CodePath = None,
+) -> None:
+    """Save a trained pipeline with the weights of all spacy-ssvm components pruned and rounded."""
+    nlp, pipes = load_pipeline(model, code_path, output, with_disabled=True)
+    packing = Packing(cast(WeightDtype, weight_dtype), keep_fraction)
+    for name, pipe in pipes.items():
+        was_calibrated = _is_calibrated(pipe)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*the calibration is void")  # Said below, with the output.
+            set_packing(nlp, name, packing)
+        if was_calibrated and not _is_calibrated(pipe):
+            msg.warn(f"{name} is calibrated, which compressed weights make void: calibrate {output} again")
+    nlp.to_disk(output)
+    sizes = [(name, f"{(output / name / 'model').stat().st_size / 1e6:.2f}") for name in pipes]
+    msg.table(sizes, header=("Component", "MB"), aligns=("l", "r"))
+    msg.good(f"Saved to {output}")
+
+
+def _is_calibrated(pipe: SsvmPipe) -> bool:
+    return pipe.cfg.get("inverse_temperature") is not None

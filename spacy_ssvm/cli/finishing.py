@@ -3,7 +3,7 @@ probabilities; `spacy ssvm compress` leaves fewer and coarser weights, in a smal
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -60,13 +60,7 @@ def calibrate_command(
         raise ValueError("\n".join(left_out))
     if left_out:
         msg.warn(f"{counted(len(left_out), 'component')} cannot be calibrated", "\n".join(left_out))
-    header = ("Component", "β before", "β after", "Items", "ECE before", "ECE after")
-    msg.table(
-        [_summary(diagram) for diagram in diagrams],
-        header=header,
-        aligns=("l", *"r" * (len(header) - 1)),
-        divider=True,
-    )
+    _show(("Component", "β before", "β after", "Items", "ECE before", "ECE after"), map(_summary, diagrams))
     nlp.to_disk(output)
     msg.good(f"Saved to {output}")
     if plot_path is not None:
@@ -93,11 +87,10 @@ def _calibrate(nlp: Language, pipe: SsvmPipe, corpus: Reader, held_out: Reader) 
     )
     if beta_before is None:
         msg.info("Before calibration the scores were margins; the left half shows P(y) ∝ exp(wᵀΦ), with β = 1")
-    header = (
-        "Probability",
-        *(f"{title} {when}" for when in ("before", "after") for title in ("Items", "Mean", "Right")),
-    )
-    msg.table(_rows(before, after), header=header, aligns=("l", *"r" * (len(header) - 1)), divider=True)
+    titles = (f"{title} {when}" for when in ("before", "after") for title in ("Items", "Mean", "Right"))
+    starts = [f"{bin.low:.1f} to {bin.low + 1 / N_BINS:.1f}" for bin in after]
+    cells = ([*_cells(left), *_cells(right)] for left, right in zip(before, after))
+    _show(("Probability", *titles), [(start, *row) for start, row in zip(starts, cells)])
     return Diagram(pipe.name, beta_before, fitted.beta, before, after)
 
 
@@ -107,11 +100,9 @@ def _summary(diagram: Diagram) -> tuple[str, ...]:
     return diagram.name, before, f"{diagram.beta:.4g}", f"{sum(bin.n_items for bin in diagram.after):,}", *errors
 
 
-def _rows(before: Sequence[Bin], after: Sequence[Bin]) -> list[tuple[str, ...]]:
-    return [
-        (f"{left.low:.1f} to {left.low + 1 / N_BINS:.1f}", *_cells(left), *_cells(right))
-        for left, right in zip(before, after)
-    ]
+def _show(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table whose first column is text."""
+    msg.table(list(rows), header=header, aligns=("l", *"r" * (len(header) - 1)), divider=True)
 
 
 def _cells(bin: Bin) -> tuple[str, str, str]:

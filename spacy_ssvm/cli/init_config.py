@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from spacy.cli._util import show_validation_error, string_to_list
 from spacy.cli.init_config import save_config
+from spacy.util import set_dot_to_object
 from thinc.api import Config
 from wasabi import msg
 
@@ -22,7 +23,6 @@ from .reading import failing
 from .settings import (
     ANY_LANGUAGE,
     PIPELINE,
-    TAGGERS,
     config_of,
     filled,
     make_config,
@@ -168,30 +168,16 @@ def config_for(choices: Choices, solver: str, merge_subtokens: bool = False) -> 
     components = config["components"]
     for corpus in config["corpora"].values():
         corpus.update(gold_tokens=True, merge_subtokens=merge_subtokens)
-        if choices.document and "senter" not in components:
-            corpus.update(gold_preproc=False, columns=["sent_start"])
-    for name in set(TAGGERS) & set(choices.components):
-        components[name]["model"]["features"]["extra"] = list(choices.affixes) or None
     if set(components) - {"ner", "chunker"}:
         config["training"].update(TRAINING)
-    if "ner" in components:
-        components["ner"]["model"]["features"]["document"] = choices.document
-        if choices.label_costs:
-            components["ner"]["label_costs"] = choices.label_costs
-    if "parser" in components:
-        components["parser"]["multi_root"] = choices.multi_root
-        components["parser"]["model"].update(choices.model)
-    if choices.lemmas:
-        components["parser"]["model"]["features"]["lemmas"] = True
-        config["corpora"]["train"]["columns"] = ["lemma"]
+    for name, value in choices.settings.items():
+        set_dot_to_object(config, name, value)
     for name, settings in choices.lists.items():
         features = components[name]["model"]["features"]
         features.update(settings)
         if "templates" in features:
-            features["templates"] = [
-                *features["templates"],
-                *class_templates(settings.get("clusters", {}), settings.get("classes", {})),
-            ]
+            further = class_templates(settings.get("clusters", {}), settings.get("classes", {}))
+            features["templates"] = [*features["templates"], *further]
     if choices.tag_of:
         _add_tags(config, choices.tag_of)
         config = filled(config)

@@ -1,4 +1,4 @@
-"""What the commands read: options that they share, pipelines, configs, and corpora as in training.
+"""Reading for the commands: options that they share, pipelines, configs, and corpora as in training.
 
 A corpus is read by the reader that training.dev_corpus names, with another path.
 """

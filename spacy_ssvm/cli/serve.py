@@ -1,12 +1,10 @@
 """`spacy ssvm serve`: a page on which a pipeline is seen, asked and taught; or a backend of an annotation tool."""
 
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from spacy.language import Language
 from wasabi import msg
 
 from ..distributed.folder import locked
@@ -65,7 +63,7 @@ def serve_command(
     if label_studio and not recognisers:
         msg.fail(f"{model} has no ssvm_ner, whose entities --label-studio recommends", exits=1)
     with locked(output), running.listen(port) as listening:
-        texts = _texts(nlp, texts_path)
+        texts = () if texts_path is None else (text.record["text"] for text in texts_of(nlp, texts_path))
         with session.opened(nlp, output, texts) as opened:
             app = tool.create_backend(opened, recognisers[-1]) if label_studio else pages.create_app(opened)
             port = listening.getsockname()[1]
@@ -78,8 +76,3 @@ def serve_command(
             running.run(guarded, listening)
             if label_studio and not opened.is_saved:
                 opened.save()
-
-
-def _texts(nlp: Language, path: Path | None) -> Iterator[str]:
-    if path is not None:
-        yield from (text.record["text"] for text in texts_of(nlp, path))

@@ -104,10 +104,10 @@ def config_of(
     """
     names = [name for name in COMPONENTS if name in components]
     solver = registered_solver(solver)
-    nlp = spacy.blank(lang)
+    spacy.blank(lang)  # A language that there is not is refused here.
     config = Config().from_disk(BASE, interpolate=False)
     config["nlp"].update(lang=lang, pipeline=names)
-    config["components"] = {name: {**COMPONENTS[name], "solver": _solver_block(nlp, name, solver)} for name in names}
+    config["components"] = {name: {**COMPONENTS[name], "solver": _solver_block(name, solver)} for name in names}
     if {"pos_tagger", "morphologizer"} <= set(names):
         # Among coarse tags alone, a tagger makes fewer mistakes than a morphologizer among all analyses.
         config["components"]["morphologizer"]["overwrite"] = False
@@ -120,7 +120,9 @@ def config_of(
         config["corpora"]["train"].update(jackknife=list(columns), seed="${system.seed}")
     for name in names:
         if read.get(name, ()) not in ((), READ_TAGS.get(name)):
-            config["components"][name]["model"] = _reading(nlp, name, read[name])
+            model = _default(name)["model"]
+            features = {**model["features"], "tags": list(read[name])}
+            config["components"][name]["model"] = {**model, "features": features}
     if "lemmatizer" in names:
         config["training"]["score_weights"] = LEMMATIZER_SCORES
     if "parser" in names:
@@ -155,11 +157,10 @@ def _leave_out_empty(section: dict[str, Any]) -> None:
             _leave_out_empty(value)
 
 
-def _reading(nlp: Language, component: str, tags: Sequence[str]) -> dict[str, Any]:
-    """The model of a component of READ_TAGS whose features read these columns."""
-    meta: Any = nlp.get_factory_meta(COMPONENTS[component]["factory"])
-    model = meta.default_config["model"]
-    return {**model, "features": {**model["features"], "tags": list(tags)}}
+def _default(component: str) -> dict[str, Any]:
+    """The settings of a component's factory."""
+    meta: Any = Language.get_factory_meta(COMPONENTS[component]["factory"])
+    return dict(meta.default_config)
 
 
 def named_components(pipeline: Collection[str]) -> set[str]:
@@ -212,13 +213,10 @@ def spacy_language(code: str) -> tuple[str, str | None]:
     return ANY_LANGUAGE, f"spaCy has no language {code}; {ANY_LANGUAGE} has general rules for tokens"
 
 
-def _solver_block(nlp: Language, component: str, solver: str) -> dict[str, Any]:
+def _solver_block(component: str, solver: str) -> dict[str, Any]:
     """The settings of a component's solver, which has this registered name."""
-    meta: Any = nlp.get_factory_meta(COMPONENTS[component]["factory"])
-    default = meta.default_config["solver"]
-    if solver == default["@ssvm_solvers"]:
-        settings = default
-    else:
+    settings = _default(component)["solver"]
+    if solver != settings["@ssvm_solvers"]:
         tuned = TUNED.get(solver, {})
         settings = {"@ssvm_solvers": solver, **tuned.get(component, tuned.get("others", {}))}
     return {**settings, "seed": "${system.seed}"}

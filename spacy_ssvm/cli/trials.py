@@ -1,5 +1,5 @@
-"""What `spacy ssvm tune` tries: grids of values of a solver's parameters and of a component's settings, and trials of
-them in this process, in training runs, one for each choice of settings.
+"""Trials of `spacy ssvm tune`: grids of values of a solver's parameters and of a component's settings, tried in
+this process, in training runs, one for each choice of settings.
 """
 
 import copy

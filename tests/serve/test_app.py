@@ -138,8 +138,9 @@ def test_unknown_texts(client):
 def test_who_waits_too_long_is_told_so(session, monkeypatch):
     monkeypatch.setattr(pages, "WAITING", 0.01)
     alone = pages.OneAtATime(session)
-    with alone(), pytest.raises(pages.Busy), alone():
-        pass
+    with pytest.raises(pages.Busy):
+        alone(lambda _: alone(lambda found: found))
+    assert alone(lambda found: found) is session
 
 
 def test_a_full_disk_is_an_answer(session, monkeypatch):

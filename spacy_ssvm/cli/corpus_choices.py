@@ -308,8 +308,8 @@ def _can_be_table(tags: Collection[str]) -> bool:
 
 def _choose_if_annotated(choices: Choices, name: str, column: str, share: float) -> None:
     """Choose a component if a large enough share of the words has a value in the column that it learns from."""
-    choose = choices.add if share >= ANNOTATED else choices.leave_out
-    choose(name, f"{_percent(share)} of the words have {column}")
+    note = choices.add if share >= ANNOTATED else choices.leave_out
+    note(name, f"{_percent(share)} of the words have {column}")
 
 
 def _choose_reader(choices: Choices, corpus: CorpusDescription, merge_subtokens: bool) -> None:

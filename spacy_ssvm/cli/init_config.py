@@ -3,7 +3,7 @@
 It also writes the files in `configs/`.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from thinc.api import Config
 from wasabi import msg
 
 from ..corpus.description import CorpusDescription, describe, language_of
-from ..corpus.word_lists import WordLists, read_lists
+from ..corpus.word_lists import read_lists
 from ..features.sets import ner_features
 from .corpora import Corpora, prepare
 from .corpus_choices import TRAINING, Choices, choose, described
@@ -78,44 +78,29 @@ def init_config_command(
         msg.fail(f"{given} needs --data, which names the corpus to choose for", exits=1)
     if not is_stdout and output.exists() and not force:
         msg.fail(f"{output} exists: use --force to overwrite it", exits=1)
-    if data is not None:
-        init_corpus_config(output, data, dev, lang, pipeline, solver, merge_subtokens, resources, force)
+    if data is None:
+        lang, unknown = spacy_language(lang or "en")
+        with show_validation_error(hint_fill=False):
+            config = make_config(string_to_list(pipeline or PIPELINE), solver, lang)
+        if not is_stdout:
+            names = config["nlp"]["pipeline"]
+            msg.info(f"Language {lang}, components {', '.join(names)}")
+            if unknown:
+                msg.warn(f"nlp.lang is {lang}: {unknown}")
+            if "parser" in names and "senter" not in names:
+                msg.info("The parser finds no sentences. For raw text, add a senter: --pipeline senter,parser")
+        save_config(config, output, is_stdout=is_stdout)
         return
-    lang, unknown = spacy_language(lang or "en")
-    with show_validation_error(hint_fill=False):
-        config = make_config(string_to_list(pipeline or PIPELINE), solver, lang)
-    if not is_stdout:
-        names = config["nlp"]["pipeline"]
-        msg.info(f"Language {lang}, components {', '.join(names)}")
-        if unknown:
-            msg.warn(f"nlp.lang is {lang}: {unknown}")
-        if "parser" in names and "senter" not in names:
-            msg.info("The parser finds no sentences. For raw text, add a senter: --pipeline senter,parser")
-    save_config(config, output, is_stdout=is_stdout)
-
-
-def _given(**options: object) -> str:
-    return ", ".join(f"--{name.replace('_', '-')}" for name, value in options.items() if value)
-
-
-def init_corpus_config(
-    output: Path,
-    data: Path,
-    dev: Path | None,
-    lang: str | None,
-    pipeline: str | None,
-    solver: str,
-    merge_subtokens: bool,
-    resources: Path | None,
-    force: bool,
-) -> None:
-    """Write the config for a corpus; `output` is - for stdout."""
-    is_stdout = str(output) == "-"
     with show_validation_error(hint_fill=False):
         named = named_components(string_to_list(pipeline)) if pipeline is not None else set()
         lists = None if resources is None else read_lists(resources)
         corpora = prepare(data, dev, None if is_stdout else output, force)
-        config, choices, corpus = corpus_config(corpora, lang, solver, merge_subtokens, named, lists)
+        corpus = describe(corpora.train, corpora.dev, merge_subtokens)
+        choices = choose(corpus, lang, language_of(corpora.source), merge_subtokens, named, lists)
+        config = config_for(choices, solver, merge_subtokens)
+    config["paths"].update(train=str(corpus.train), dev=None if corpus.dev is None else str(corpus.dev))
+    if lists is not None:
+        config["paths"]["resources"] = str(lists.folder)
     said, text = commented(config, corpora, choices, corpus)
     if is_stdout:
         print(text)
@@ -132,30 +117,8 @@ def init_corpus_config(
     msg.good("Saved config", str(output))
 
 
-def corpus_config(
-    corpora: Corpora,
-    lang: str | None,
-    solver: str,
-    merge_subtokens: bool = False,
-    named: Collection[str] = (),
-    lists: WordLists | None = None,
-) -> tuple[Config, Choices, CorpusDescription]:
-    """A complete config for a corpus, the choices in it, and their reasons.
-
-    Args:
-        lang, named, lists: as for `choose`.
-        solver: its registered name, or the distinctive part of it.
-
-    Raises:
-        ImportError, ValueError: as `describe`, `choose` and `make_config`.
-    """
-    corpus = describe(corpora.train, corpora.dev, merge_subtokens)
-    choices = choose(corpus, lang, language_of(corpora.source), merge_subtokens, named, lists)
-    config = config_for(choices, solver, merge_subtokens)
-    config["paths"].update(train=str(corpus.train), dev=None if corpus.dev is None else str(corpus.dev))
-    if lists is not None:
-        config["paths"]["resources"] = str(lists.folder)
-    return config, choices, corpus
+def _given(**options: object) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name, value in options.items() if value)
 
 
 def config_for(choices: Choices, solver: str, merge_subtokens: bool = False) -> Config:

@@ -136,12 +136,13 @@ def _sentences(files: Sequence[Path]) -> _Pieces:
             lines = list(stream)
         starts = [0, *(block.line - 1 for block in blocks[1:]), len(lines)]
         own_stretches = _stretches(blocks)
-        has_documents = any(map(_begins_document, blocks))
+        begins_document = ["newdoc" in block.marks for block in blocks]
+        has_documents = any(begins_document)
         marked |= has_documents
         for place, (start, end) in enumerate(pairwise(starts) if blocks else ()):
             if place in own_stretches:
                 stretches.append(len(contents))
-            if place == 0 or _begins_document(blocks[place]) or (not has_documents and place in own_stretches):
+            if place == 0 or begins_document[place] or (not has_documents and place in own_stretches):
                 documents.append(len(contents))
             contents.append(_separated(lines[start:end]))
             places.append((str(file), blocks[place].line))
@@ -159,10 +160,6 @@ def _stretches(blocks: Sequence[SentenceLines]) -> set[int]:
         if not starts or block.begins_text or place - starts[-1] == SENTENCES:
             starts.append(place)
     return set(starts)
-
-
-def _begins_document(block: SentenceLines) -> bool:
-    return any(line.startswith("#") and line.lstrip("# ").split(" ")[0] == "newdoc" for line in block.lines)
 
 
 def _separated(lines: Sequence[bytes]) -> bytes:

@@ -179,7 +179,7 @@ class RunningTrial:
         Args:
             report: is called with the number and the score of each epoch.
         """
-        pipe = run.pipe
+        pipe: Tunable = run.pipe
         started = time.process_time()
         while len(self.scores) < epochs and not self.has_converged and self._n_since_best() <= patience:
             before = pipe.figures

@@ -238,7 +238,7 @@ def _is_setting(name: str, block: dict[str, Any]) -> bool:
 
 
 def _section(block: dict[str, Any], path: Sequence[str]) -> Any:
-    """What a component's block has at a path; None if there is nothing."""
+    """The section or setting at a path of a component's block; None if there is none."""
     found: Any = block
     for part in path:
         found = found.get(part) if isinstance(found, dict) else None

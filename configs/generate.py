@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from spacy_ssvm.cli.corpus_choices import FULL
-from spacy_ssvm.cli.corpus_config import config_for
+from spacy_ssvm.cli.init_config import config_for
 from spacy_ssvm.cli.settings import make_config
 
 PIPELINES = {

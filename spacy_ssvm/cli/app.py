@@ -12,25 +12,25 @@ from typer.main import get_command
 
 from .. import registry  # noqa: F401  creates the registries that spaCy's commands look into
 
-COMMANDS = (
-    "apply",
-    "calibrate",
-    "cluster",
-    "compress",
-    "debug-data",
-    "evaluate",
-    "fit",
-    "init-config",
-    "report",
-    "resources",
-    "serve",
-    "split",
-    "suggest",
-    "train",
-    "tune",
-    "warmup",
-)
-"""Names of commands; each is the function `NAME_command` of the module of the same name in this package."""
+COMMANDS = {
+    "apply": "apply",
+    "calibrate": "finishing",
+    "cluster": "cluster",
+    "compress": "finishing",
+    "debug-data": "debug_data",
+    "evaluate": "evaluate",
+    "fit": "fit",
+    "init-config": "init_config",
+    "report": "report",
+    "resources": "resources",
+    "serve": "serve",
+    "split": "corpora",
+    "suggest": "suggest",
+    "train": "train",
+    "tune": "tune",
+    "warmup": "warmup",
+}
+"""Name of a command → the module of this package with its function, such as `debug_data_command`."""
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 """click's settings for a command that takes overrides of a config, such as --paths.train, from its `context`."""
 
@@ -46,10 +46,8 @@ class Commands(Mapping[str, Any]):
         self._rich_markup_mode = rich_markup_mode
 
     def __getitem__(self, name: str) -> Any:
-        if name not in COMMANDS:
-            raise KeyError(name)
-        module = name.replace("-", "_")
-        function = getattr(import_module(f"{__package__}.{module}"), f"{module}_command")
+        module = import_module(f"{__package__}.{COMMANDS[name]}")
+        function = getattr(module, f"{name.replace('-', '_')}_command")
         settings = OVERRIDES if "context" in signature(function).parameters else None
         alone = typer.Typer(add_completion=False, rich_markup_mode=self._rich_markup_mode)
         alone.command(name, context_settings=settings)(function)

@@ -21,7 +21,7 @@ from ..distributed.cluster import map_unordered
 from ..distributed.pool import WorkerDied
 from ..pipeline.files import identity
 from ..wording import counted
-from .pipelines import CodePath, PipelineName, loaded
+from .reading import CodePath, PipelineName, loaded
 
 
 def apply_command(

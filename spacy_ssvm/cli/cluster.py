@@ -14,8 +14,10 @@ from ..clustering.bigrams import Bigrams, average_mutual_information, count_bigr
 from ..clustering.learning import ClusteringSettings, Method, learn_with_checkpoints, named
 from ..corpus.texts import SUFFIXES, find_files, read_sentences
 from ..files import replace_files
+from .reading import failing
 
 
+@failing()
 def cluster_command(
     inputs: Annotated[
         list[Path],
@@ -40,23 +42,18 @@ def cluster_command(
     The names of classes are bit strings, whose prefixes are coarser classes. An interrupted command resumes, from a
     file next to the output, when it is given again.
     """
-    try:
-        settings = ClusteringSettings(cast(Method, method), classes)
-        if output.is_dir():
-            raise ValueError(f"{output} is a folder: name a file for the classes")
-        if output.exists() and output.name.endswith(SUFFIXES):
-            raise ValueError(
-                f"{output} is there already, and may be a text: name a file for the classes, such as x.tsv"
-            )
-        files = find_files(inputs)
-        bigrams = count_bigrams(_sentences(files, _blank(lang), tokenised), min_count)
-        n_tokens = bigrams.n_pairs - int(bigrams.counts[-1])
-        msg.info(f"{n_tokens:,} tokens in {len(files):,} files, {len(bigrams.words):,} words to cluster")
-        if len(bigrams.words) < classes:
-            msg.warn(f"There are fewer words than classes: each of the {len(bigrams.words):,} words is a class")
-        information = _learn(bigrams, settings, output, n_threads)
-    except (OSError, ValueError) as error:
-        msg.fail(str(error), exits=1)
+    settings = ClusteringSettings(cast(Method, method), classes)
+    if output.is_dir():
+        raise ValueError(f"{output} is a folder: name a file for the classes")
+    if output.exists() and output.name.endswith(SUFFIXES):
+        raise ValueError(f"{output} is there already, and may be a text: name a file for the classes, such as x.tsv")
+    files = find_files(inputs)
+    bigrams = count_bigrams(_sentences(files, _blank(lang), tokenised), min_count)
+    n_tokens = bigrams.n_pairs - int(bigrams.counts[-1])
+    msg.info(f"{n_tokens:,} tokens in {len(files):,} files, {len(bigrams.words):,} words to cluster")
+    if len(bigrams.words) < classes:
+        msg.warn(f"There are fewer words than classes: each of the {len(bigrams.words):,} words is a class")
+    information = _learn(bigrams, settings, output, n_threads)
     msg.good(f"Saved to {output}; average mutual information {information:.4f} bits")
 
 

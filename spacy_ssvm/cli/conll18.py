@@ -7,7 +7,7 @@ from typing import NamedTuple
 from spacy.language import Language
 
 from ..corpus.conllu import ConlluFile, conllu, load, udeval
-from .dev_corpus import dev_reader, is_read_as_text, show_input
+from .reading import dev_reader, is_read_as_text, show_input
 
 COLUMNS = {"LEMMA": 2, "UPOS": 3, "XPOS": 4, "FEATS": 5, "DEPREL": 7}
 """Columns of CoNLL-U with annotation, by name; a relation includes its head."""

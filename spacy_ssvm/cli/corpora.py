@@ -1,21 +1,26 @@
-"""The corpora that a config names: the user's files, or files made from them."""
+"""The corpora that a config names: the user's files, or files made from them; and `spacy ssvm split`, which keeps a
+tenth of a corpus back for development.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+import typer
 from spacy.tokens import DocBin
 from spacy.training.corpus import FILE_TYPE
 from spacy.vocab import Vocab
+from wasabi import msg
 
 from ..corpus.columns import read_columns
 from ..corpus.conllu_reader import SUFFIX
 from ..corpus.description import COLUMNS, find_files
-from ..corpus.division import divide
+from ..corpus.division import Division, divide
 from ..corpus.reader import SUFFIXES, corpus_files
 from ..files import replace_files
 from ..wording import counted
+from .reading import DataPath, failing
 
 
 class Corpora(NamedTuple):
@@ -77,7 +82,7 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
                     f"there is no development corpus, and none can be kept back: {error}. Name one with --dev, or save "
                     "the sentences as Docs of their own"
                 ) from error
-            suffix = SUFFIX if division.measure == "sentence" else FILE_TYPE
+            suffix = _suffix_of(division)
             names = {part: f"{config.stem}-{part}{suffix}" for part in parts}
             contents = {names["train"]: division.train, names["dev"]: division.dev}
             n_kept = sum(map(len, division.kept.values()))
@@ -100,6 +105,10 @@ def _with_columns(path: Path) -> list[Path]:
     return [file for file in files if not file.name.endswith(SUFFIXES)]
 
 
+def _suffix_of(division: Division) -> str:
+    return SUFFIX if division.measure == "sentence" else FILE_TYPE
+
+
 def _save(folder: Path, contents: dict[str, bytes], force: bool) -> None:
     """Write these files; the same commands make the same ones.
 
@@ -113,3 +122,37 @@ def _save(folder: Path, contents: dict[str, bytes], force: bool) -> None:
     if contents:
         folder.mkdir(parents=True, exist_ok=True)
         replace_files(folder, contents)
+
+
+@failing("Nothing was divided")
+def split_command(
+    data_path: DataPath,
+    train_path: Annotated[Path, typer.Argument(help="File for the training part")],
+    dev_path: Annotated[Path, typer.Argument(help="File for the development part")],
+    seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of what is kept back")] = 0,
+) -> None:
+    """Keep a tenth of a corpus back for development: a .conllu or .spacy file, or a folder of files of one format.
+
+    Documents stay in one piece: those of # newdoc in CoNLL-U, and the Docs of .spacy. Without them, or with too few,
+    stretches of ten sentences do. Sentences and Docs are copied as they are. The same seed keeps the same ones back.
+    """
+    for path in (train_path, dev_path):
+        if path.exists():
+            raise ValueError(f"{path} exists: name another file, or remove it")
+    parts = divide(data_path, seed)
+    suffix = _suffix_of(parts)
+    for path in (train_path, dev_path):
+        if path.suffix != suffix:
+            raise ValueError(f"{path}: the name of the file has to end in {suffix}, as the corpus is in this format")
+    if train_path.resolve() == dev_path.resolve():
+        raise ValueError(f"{train_path} is to be both parts: name two files")
+    for path in (train_path, dev_path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    for path, content in ((train_path, parts.train), (dev_path, parts.dev)):
+        replace_files(path.parent, {path.name: content})
+    what = "lines" if suffix == SUFFIX else "documents"
+    places = [f"{name}: {what} {', '.join(map(str, numbers))}" for name, numbers in parts.kept.items()]
+    n_kept = sum(map(len, parts.kept.values()))
+    msg.info(f"Kept back {n_kept:,} of {parts.n_units:,} {parts.kind}, by seed {seed}:", "\n".join(places))
+    for path, size in ((train_path, parts.size - parts.dev_size), (dev_path, parts.dev_size)):
+        msg.good(f"Saved {counted(size, parts.measure)} to {path}")

@@ -1,6 +1,6 @@
 """Choices for a corpus: language, components, what they read besides text, also of each other, and settings."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,8 +8,7 @@ from ..corpus.description import CorpusDescription
 from ..corpus.word_lists import WordLists, feature_settings
 from ..files import listed
 from ..wording import counted
-from .languages import ANY_LANGUAGE, spacy_language
-from .settings import READ_TAGS, TAGGERS
+from .settings import ANY_LANGUAGE, READ_TAGS, TAGGERS, spacy_language
 
 ANNOTATED = 0.5
 """The share of words that have an annotation, from which it is learnt; FEATS have a smaller share in many languages."""
@@ -40,6 +39,12 @@ Greek, 0.1 for Afrikaans and Irish (20,000 to 42,000 words; means of the last fo
 
 LONG_AFFIXES = [*(f"lower_prefix{n}[0]" for n in (5, 6, 7, 8)), *(f"lower_suffix{n}[0]" for n in (6, 7, 8))]
 """Templates of taggers."""
+
+EXTRA = {name: f"components.{name}.model.features.extra" for name in TAGGERS}
+"""Tagger → the name of the setting with further templates."""
+
+LEMMAS = {"components.parser.model.features.lemmas": True, "corpora.train.columns": ["lemma"]}
+"""Settings by which a parser reads lemmas."""
 
 RARE_ENTITIES = 0.07
 """The share of words in entities below which losses at words outside of them count less.
@@ -74,13 +79,8 @@ class Choices:
         lang: a language of spaCy.
         components: names in `settings.COMPONENTS`.
         read: the columns that lemmatizer and parser read, and that are jackknifed.
-        lemmas: whether the parser reads lemmas, too.
-        affixes: templates that the taggers read, too.
         tag_of: UPOS → XPOS, if UPOS determines it and there is no tagger.
-        model: settings of the parser's model, other than the default.
-        multi_root: a setting of the parser.
-        document: whether the recogniser of entities reads the document around a word.
-        label_costs: a setting of the recogniser of entities.
+        settings: the ones that differ from those of a config for these components, by their names in the config.
         lists: component → the settings of its features by which it reads word lists.
         reasons: of each setting, by its name in the config.
     """
@@ -88,23 +88,26 @@ class Choices:
     lang: str
     components: list[str] = field(default_factory=list)
     read: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    lemmas: bool = False
-    affixes: Sequence[str] = ()
     tag_of: Mapping[str, str] = field(default_factory=dict)
-    model: dict[str, object] = field(default_factory=dict)
-    multi_root: bool = False
-    document: bool = False
-    label_costs: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
     lists: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+
+    def add(self, component: str, reason: str) -> None:
+        """Choose a component."""
+        self.components.append(component)
+        self.reasons[f"components.{component}"] = reason
+
+    def leave_out(self, component: str, reason: str) -> None:
+        """Do without a component."""
+        self.reasons[f"components.{component}"] = f"none: {reason}"
 
 
 FULL = Choices(
     "en",
     ["senter", "tagger", "pos_tagger", "morphologizer", "lemmatizer", "parser"],
     {"lemmatizer": ("tag", "pos", "morph"), "parser": ("tag", "morph", "pos")},
-    lemmas=True,
-    affixes=LONG_AFFIXES,
+    settings={**dict.fromkeys(EXTRA.values(), LONG_AFFIXES), **LEMMAS},
 )
 """Choices for a small treebank that annotates everything, with few crossing arcs.
 
@@ -174,55 +177,46 @@ def _language(lang: str | None, of_file: str | None, lists: WordLists | None) ->
 def _choose_components(choices: Choices, corpus: CorpusDescription, named: Collection[str]) -> None:
     components, reasons = choices.components, choices.reasons
     if corpus.n_docs == 1:
-        reasons["components.senter"] = "none: the training corpus is one Doc, which is learnt from sentence by sentence"
+        choices.leave_out("senter", "the training corpus is one Doc, which is learnt from sentence by sentence")
     elif corpus.n_docs < corpus.n_sentences:
-        components.append("senter")
-        reasons["components.senter"] = "the training texts have several sentences"
+        choices.add("senter", "the training texts have several sentences")
     else:
-        reasons["components.senter"] = "none: each training text is one sentence, so that no boundary can be learnt"
+        choices.leave_out("senter", "each training text is one sentence, so that no boundary can be learnt")
     if corpus.xpos < ANNOTATED:
-        reasons["components.tagger"] = f"none: {_percent(corpus.xpos)} of the words have XPOS"
+        choices.leave_out("tagger", f"{_percent(corpus.xpos)} of the words have XPOS")
     elif "tagger" not in named and corpus.upos >= ANNOTATED and all(map(_can_be_table, corpus.xpos_of.values())):
         choices.tag_of = {upos: tag for upos, (tag,) in sorted(corpus.xpos_of.items()) if upos}
-        reasons["components.tagger"] = "none: XPOS follows from UPOS, by the patterns of the attribute_ruler"
+        choices.leave_out("tagger", "XPOS follows from UPOS, by the patterns of the attribute_ruler")
     else:
-        components.append("tagger")
         decided = all(len(tags) == 1 for tags in corpus.xpos_of.values())
         why = "some with $, which a table in a config cannot have" if decided else "and UPOS does not decide it"
-        reasons["components.tagger"] = f"{_percent(corpus.xpos)} of the words have XPOS, {why}"
+        choices.add("tagger", f"{_percent(corpus.xpos)} of the words have XPOS, {why}")
     _choose_if_annotated(choices, "pos_tagger", "UPOS", corpus.upos)
     if corpus.feats > 0:
-        components.append("morphologizer")
         left = ", which it leaves to the pos_tagger" if "pos_tagger" in components else ""
-        reasons["components.morphologizer"] = (
-            f"{_percent(corpus.feats)} of the words have FEATS, in {corpus.n_analyses:,} combinations with UPOS{left}"
-        )
+        analyses = f"{corpus.n_analyses:,} combinations with UPOS{left}"
+        choices.add("morphologizer", f"{_percent(corpus.feats)} of the words have FEATS, in {analyses}")
     else:
-        reasons["components.morphologizer"] = "none: no word has FEATS"
+        choices.leave_out("morphologizer", "no word has FEATS")
     _choose_if_annotated(choices, "lemmatizer", "LEMMA", corpus.lemmas)
     _choose_if_annotated(choices, "parser", "HEAD", corpus.heads)
     if corpus.entities:
-        components.append("ner")
         labels = counted(len(corpus.entities), "label")
-        reasons["components.ner"] = f"{sum(corpus.entities.values()):,} entities with {labels}"
+        choices.add("ner", f"{sum(corpus.entities.values()):,} entities with {labels}")
     else:
-        reasons["components.ner"] = "none: no word is in an entity"
+        choices.leave_out("ner", "no word is in an entity")
     if not set(components) - {"senter"}:
         raise ValueError(f"{corpus.train} has no annotation to learn: XPOS, UPOS, LEMMA, HEAD or entities")
     if named:
         _keep_named(choices, named)
-    if corpus.n_words < LARGE_TREEBANK and {"tagger", "pos_tagger"} & set(components):
-        choices.affixes = LONG_AFFIXES
+    if corpus.n_words < LARGE_TREEBANK and EXTRA.keys() & set(components):
+        choices.settings |= {EXTRA[name]: LONG_AFFIXES for name in components if name in EXTRA}
         reasons["components.*tagger.model.features.extra"] = (
             f"long affixes help taggers that learn from fewer than {LARGE_TREEBANK:,} words"
         )
-    known = {
-        "tag": "tagger" in components,
-        "pos": "pos_tagger" in components,
-        "morph": "morphologizer" in components,
-    }
+    sets = {"tag": "tagger", "pos": "pos_tagger", "morph": "morphologizer"}
     for name, columns in FULL.read.items():
-        read = tuple(column for column in columns if known[column])
+        read = tuple(column for column in columns if sets[column] in components)
         if name in components and read:
             choices.read[name] = read
     read = choices.read.get("parser", ())
@@ -236,7 +230,7 @@ def _choose_components(choices: Choices, corpus: CorpusDescription, named: Colle
             "lemmatizer and parser read this annotation, and learn from it with errors as in use"
         )
     if "lemmatizer" in components and "morph" in choices.read.get("parser", ()):
-        choices.lemmas = True
+        choices.settings |= LEMMAS
         reasons["corpora.train.columns"] = (
             "the parser reads lemmas: gold ones are nearer to those of the lemmatizer than jackknifed ones would be"
         )
@@ -250,7 +244,7 @@ def _keep_named(choices: Choices, named: Collection[str]) -> None:
     kept = {*named, *(TAGGERS if set(named) & set(READ_TAGS) else ())}
     for name in [name for name in choices.components if name not in kept]:
         choices.components.remove(name)
-        choices.reasons[f"components.{name}"] = "none: --pipeline does not name it"
+        choices.leave_out(name, "--pipeline does not name it")
     if "pos_tagger" not in choices.components:
         choices.tag_of = {}
 
@@ -258,28 +252,29 @@ def _keep_named(choices: Choices, named: Collection[str]) -> None:
 def _choose_chunker(choices: Choices, corpus: CorpusDescription) -> None:
     if not corpus.entities or corpus.xpos < ANNOTATED:
         raise ValueError(f"{corpus.train} does not annotate what a chunker learns from: XPOS, and chunks as entities")
-    choices.components.append("chunker")
-    choices.reasons["components.chunker"] = (
-        f"as --pipeline says; {sum(corpus.entities.values()):,} chunks with {counted(len(corpus.entities), 'label')}"
-    )
+    labels = counted(len(corpus.entities), "label")
+    choices.add("chunker", f"as --pipeline says; {sum(corpus.entities.values()):,} chunks with {labels}")
     choices.reasons["corpora.*.columns"] = "a chunker reads gold tags"
 
 
 def _choose_for_entities(choices: Choices, corpus: CorpusDescription) -> None:
-    reasons = choices.reasons
-    if corpus.n_docs > 1 and (
-        corpus.n_sentences >= 2 * corpus.n_docs or corpus.n_words >= DOCUMENT_WORDS * corpus.n_docs
-    ):
-        choices.document = True
-        reasons["components.ner.model.features.document"] = (
-            f"a Doc has {corpus.n_sentences / corpus.n_docs:.1f} sentences and {corpus.n_words / corpus.n_docs:.0f} "
+    reasons, document = choices.reasons, "components.ner.model.features.document"
+    n_sentences, n_words = corpus.n_sentences / corpus.n_docs, corpus.n_words / corpus.n_docs
+    choices.settings[document] = corpus.n_docs > 1 and (n_sentences >= 2 or n_words >= DOCUMENT_WORDS)
+    if choices.settings[document]:
+        reasons[document] = (
+            f"a Doc has {n_sentences:.1f} sentences and {n_words:.0f} "
             "words: other occurrences of a word in its document are read, too, so use the pipeline on whole documents"
         )
+        if "senter" not in choices.components:
+            for part in ("train", "dev"):
+                whole = {f"corpora.{part}.gold_preproc": False, f"corpora.{part}.columns": ["sent_start"]}
+                choices.settings |= whole
     else:
-        reasons["components.ner.model.features.document"] = "no: the Docs are no documents of several sentences"
+        reasons[document] = "no: the Docs are no documents of several sentences"
     share = f"{_percent(corpus.in_entities)} of the words are in entities"
     if corpus.in_entities < RARE_ENTITIES:
-        choices.label_costs = {"O": OUTSIDE_COST}
+        choices.settings["components.ner.label_costs"] = {"O": OUTSIDE_COST}
         reasons["components.ner.label_costs"] = f"{share}, less than {_percent(RARE_ENTITIES)}: fewer are to be missed"
     else:
         reasons["components.ner.label_costs"] = f"none: {share}, at least {_percent(RARE_ENTITIES)}"
@@ -313,12 +308,8 @@ def _can_be_table(tags: Collection[str]) -> bool:
 
 def _choose_if_annotated(choices: Choices, name: str, column: str, share: float) -> None:
     """Choose a component if a large enough share of the words has a value in the column that it learns from."""
-    reason = f"{_percent(share)} of the words have {column}"
-    if share >= ANNOTATED:
-        choices.components.append(name)
-        choices.reasons[f"components.{name}"] = reason
-    else:
-        choices.reasons[f"components.{name}"] = f"none: {reason}"
+    note = choices.add if share >= ANNOTATED else choices.leave_out
+    note(name, f"{_percent(share)} of the words have {column}")
 
 
 def _choose_reader(choices: Choices, corpus: CorpusDescription, merge_subtokens: bool) -> None:
@@ -328,27 +319,26 @@ def _choose_reader(choices: Choices, corpus: CorpusDescription, merge_subtokens:
     )
     if not corpus.is_conllu:
         return
-    what = f"{corpus.n_multi_words:,} multi-word tokens"
-    if not corpus.n_multi_words:
-        choices.reasons["corpora.train.merge_subtokens"] = "there are no multi-word tokens"
-    elif merge_subtokens:
-        choices.reasons["corpora.train.merge_subtokens"] = f"each of {what} is one token, as in text"
-    else:
-        choices.reasons["corpora.train.merge_subtokens"] = (
+    what, reason = f"{corpus.n_multi_words:,} multi-word tokens", "there are no multi-word tokens"
+    if corpus.n_multi_words and merge_subtokens:
+        reason = f"each of {what} is one token, as in text"
+    elif corpus.n_multi_words:
+        reason = (
             f"{what} are divided into their words, as UD is evaluated, and no tokenizer of spaCy divides text; for use "
             "on text, write the config with --merge-subtokens"
         )
+    choices.reasons["corpora.train.merge_subtokens"] = reason
 
 
 def _choose_structure(choices: Choices, corpus: CorpusDescription) -> None:
-    share = f"{_percent(corpus.crossing)} of the sentences have crossing arcs"
+    model, limit = "components.parser.model", "less than"
     if corpus.crossing >= CROSSING:
-        choices.model = {"structure": "nonprojective", "order": 2}
-        choices.reasons["components.parser.model.structure"] = f"{share}: at least {_percent(CROSSING)}"
-    else:
-        choices.reasons["components.parser.model.structure"] = f"{share}: less than {_percent(CROSSING)}"
+        choices.settings |= {f"{model}.structure": "nonprojective", f"{model}.order": 2}
+        limit = "at least"
+    share = f"{_percent(corpus.crossing)} of the sentences have crossing arcs"
+    choices.reasons[f"{model}.structure"] = f"{share}: {limit} {_percent(CROSSING)}"
     if corpus.several_roots:
-        choices.multi_root = corpus.several_roots >= SEVERAL_ROOTS
+        choices.settings["components.parser.multi_root"] = corpus.several_roots >= SEVERAL_ROOTS
         choices.reasons["components.parser.multi_root"] = (
             f"{_percent(corpus.several_roots)} of the sentences have several roots; from "
             f"{_percent(SEVERAL_ROOTS)} on, the parser may choose several"
@@ -365,10 +355,8 @@ def described(corpus: CorpusDescription) -> list[str]:
             "after them"
         )
     if corpus.dev is None:
-        lines.append(
-            "There is no development corpus: a tenth of the training corpus is kept back if the config is written to a "
-            "file"
-        )
+        kept_back = "a tenth of the training corpus is kept back if the config is written to a file"
+        lines.append(f"There is no development corpus: {kept_back}")
     else:
         lines.append(f"Development corpus: {corpus.dev}")
     if corpus.bad:

@@ -3,24 +3,23 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from spacy import util
 from spacy.cli._util import import_code, parse_config_overrides, show_validation_error
 from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
-from spacy.util import registry, resolve_dot_names
 from wasabi import msg
 
-from ..corpus.checks import documents
 from ..corpus.checks.corpora import CorpusData, Issue, Severity, count_sentences, read
 from ..corpus.checks.corpora import issues as issues_of
+from ..corpus.checks.documents import check_documents
 from ..pipeline.component import SsvmPipe
 from ..pipeline.corpus_checks import check_annotation
 from ..pipeline.parser import SsvmParser
 from ..wording import counted
-from .pipelines import CodePath, ConfigPath, read_config
+from .reading import CodePath, ConfigPath, read_config
 
 PRINT: dict[Severity, Callable[..., None]] = {"error": msg.fail, "warning": msg.warn, "info": msg.info}
 MAX_PLACES = 5
@@ -42,36 +41,32 @@ def debug_data_command(
     overrides = parse_config_overrides(context.args)
     try:
         with show_validation_error(config_path):
-            plan = _plan(config_path, overrides)
-        if not plan.pipes:
+            nlp, pipes, corpora, labels = _contents(config_path, overrides)
+        if not pipes:
             msg.fail(f"{config_path} trains no component of spacy-ssvm: spacy debug data checks others", exits=1)
     except (OSError, ValueError) as error:
         msg.fail(f"{config_path} cannot be used", str(error), exits=1)
     try:
         with show_validation_error(config_path):
-            readers = resolve_dot_names(plan.nlp.config.interpolate(), plan.corpora)
-        train, dev = (read(name, reader, plan.nlp) for name, reader in zip(("train", "dev"), readers))
+            readers = util.resolve_dot_names(nlp.config.interpolate(), corpora)
+        train, dev = (read(name, reader, nlp) for name, reader in zip(("train", "dev"), readers))
     except (OSError, ValueError) as error:
         msg.fail("The corpora cannot be read", str(error), exits=1)
     sizes = [(corpus.name, *_sizes(corpus)) for corpus in (train, dev)]
     msg.table(
         sizes, header=("Corpus", "Documents", "Sentences", "Examples", "Tokens"), aligns=("l", "r", "r", "r", "r")
     )
-    issues = documents.check(train, dev)
+    issues = check_documents(train, dev)
     msg.divider("Documents")
     _print_issues(issues)
-    for pipe in plan.pipes:
-        late = pipe.late_boundaries(plan.nlp) if isinstance(pipe, SsvmParser) else []
-        report = check_annotation(pipe.codec, train, dev, plan.labels.get(pipe.name))
+    for pipe in pipes:
+        late = pipe.late_boundaries(nlp) if isinstance(pipe, SsvmParser) else []
+        report = check_annotation(pipe.codec, train, dev, labels.get(pipe.name))
         msg.divider(f"Component {pipe.name}")
         msg.text(", ".join(f"{label} {count:,}" for label, count in report.labels.most_common()))
-        found = report.issues + issues_of(
-            "error",
-            "nlp.pipeline",
-            "components that set sentence boundaries, but come after the parser",
-            late,
-            "the parser takes a whole document for one sentence: put them before it",
-        )
+        what = "components that set sentence boundaries, but come after the parser"
+        remedy = "the parser takes a whole document for one sentence: put them before it"
+        found = report.issues + issues_of("error", "nlp.pipeline", what, late, remedy)
         _print_issues(found)
         issues += found
     severities = Counter(issue.severity for issue in issues)
@@ -82,32 +77,21 @@ def debug_data_command(
     msg.good(result)
 
 
-class ConfigContents(NamedTuple):
-    """The contents of a config.
-
-    Attributes:
-        pipes: the spacy-ssvm components that are not frozen.
-        corpora: the names of the sections of the training and the development corpus.
-        labels: the labels in [initialize], by component.
-    """
-
-    nlp: Language
-    pipes: list[SsvmPipe]
-    corpora: list[str | None]
-    labels: dict[str, Sequence[str] | None]
-
-
-def _plan(config_path: Path, overrides: dict[str, Any]) -> ConfigContents:
+def _contents(
+    config_path: Path, overrides: dict[str, Any]
+) -> tuple[Language, list[SsvmPipe], list[str | None], dict[str, Sequence[str] | None]]:
+    """The pipeline of a config, its spacy-ssvm components that are not frozen, the names of the sections of its two
+    corpora, for training and development, and the labels in [initialize], by component."""
     nlp = util.load_model_from_config(read_config(config_path, overrides), auto_fill=True)
     config = nlp.config.interpolate()
-    training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
+    training = util.registry.resolve(config["training"], schema=ConfigSchemaTraining)
     frozen = training["frozen_components"]
     pipes = [pipe for name, pipe in nlp.components if isinstance(pipe, SsvmPipe) and name not in frozen]
-    corpora = [training["train_corpus"], training["dev_corpus"]]
     if hasattr(nlp.tokenizer, "initialize"):
         nlp.tokenizer.initialize(list, nlp=nlp, **config["initialize"]["tokenizer"])
-    initialize = registry.resolve(config["initialize"]["components"])
-    return ConfigContents(nlp, pipes, corpora, {name: settings.get("labels") for name, settings in initialize.items()})
+    initialize = util.registry.resolve(config["initialize"]["components"])
+    labels = {name: settings.get("labels") for name, settings in initialize.items()}
+    return nlp, pipes, [training["train_corpus"], training["dev_corpus"]], labels
 
 
 def _sizes(corpus: CorpusData) -> list[str]:

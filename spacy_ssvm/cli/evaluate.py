@@ -13,8 +13,7 @@ from spacy.language import Language
 from wasabi import msg
 
 from .conll18 import COLUMNS, METRICS, annotate, conll18_scores, filled
-from .dev_corpus import dev_reader
-from .pipelines import CodePath, DataPath, PipelineName, loaded
+from .reading import CodePath, DataPath, PipelineName, dev_reader, loaded
 
 OVERALL = {
     "TOK": "token_acc",

@@ -14,9 +14,7 @@ import srsly
 import typer
 from spacy import util
 from spacy.cli._util import app
-from spacy.schemas import ConfigSchemaTraining
 from spacy.training.initialize import init_nlp
-from spacy.util import registry, resolve_dot_names
 from thinc.api import Config
 from typer.main import get_command
 from wasabi import msg
@@ -26,6 +24,7 @@ from ..corpus.reader import corpus_files
 from ..files import replace_files
 from ..training.tuning import MIN_DOCUMENTS, n_epochs_of_halving
 from ..wording import counted
+from .reading import training_of
 
 COMMANDS = "commands.sh"
 """The file with the commands that are done."""
@@ -234,9 +233,7 @@ def _pilot(config: Config) -> tuple[float, float]:
     """The seconds for reading the corpora and initialising, and for an epoch and its evaluation."""
     started = time.monotonic()
     nlp = init_nlp(config)
-    training: Any = registry.resolve(nlp.config.interpolate()["training"], schema=ConfigSchemaTraining)
-    names = [training["train_corpus"], training["dev_corpus"]]
-    train_corpus, dev_corpus = resolve_dot_names(nlp.config.interpolate(), names)
+    _, train_corpus, dev_corpus = training_of(nlp)
     examples = list(train_corpus(nlp))
     nlp.update(examples)  # The first update loads kernels, and meets new examples.
     list(dev_corpus(nlp))

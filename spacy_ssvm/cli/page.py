@@ -15,20 +15,6 @@ class Bar(NamedTuple):
         return f'<td class="n bar" style="--share:{100 * self.share:.2f}%">{100 * self.share:.2f}</td>'
 
 
-class Cell(NamedTuple):
-    """A cell of a heat map.
-
-    Attributes:
-        shade: from 0 to 1.
-        kind: the number of the kind of mistakes that a click on the cell shows; None without a click.
-    """
-
-    times: int
-    shade: float
-    is_right: bool
-    kind: int | None
-
-
 def heading(text: str, level: int = 2) -> str:
     return f"<h{level}>{escape(text)}</h{level}>"
 
@@ -54,27 +40,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]], texts: int = 1) 
 
     lines = [f"<thead>{row(header, 'th')}</thead><tbody>", *(row(cells, "td") for cells in rows)]
     return "<table>" + "\n".join(lines) + "</tbody></table>"
-
-
-def heat_map(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Cell]], name: str) -> str:
-    """A table with shaded cells. name: what it shows, in words; rows are gold and columns predicted."""
-
-    def shaded(cell: Cell, row: str, column: str) -> str:
-        if not cell.times:
-            return "<td></td>"
-        count = f"{cell.times:,}"
-        if cell.kind is not None:
-            said = escape(f"{count} times {column} for {row}: show them")
-            count = f'<button data-kind="{cell.kind}" aria-label="{said}">{count}</button>'
-        right = " right" if cell.is_right else ""
-        return f'<td class="n heat{right}" style="--shade:{100 * cell.shade:.0f}%">{count}</td>'
-
-    head = "".join(f'<th scope="col"><span>{escape(column)}</span></th>' for column in columns)
-    lines = [f"<table class=map><thead><tr><th>gold ↓ predicted →</th>{head}</tr></thead><tbody>"]
-    for row, of_row in zip(rows, cells):
-        found = "".join(shaded(cell, row, column) for cell, column in zip(of_row, columns))
-        lines.append(f'<tr><th scope="row">{escape(row)}</th>{found}</tr>')
-    return scrolling("\n".join(lines) + "</tbody></table>", name)
 
 
 def contents(links: Mapping[str, str]) -> str:

@@ -7,39 +7,38 @@ from typing import Annotated
 
 import typer
 from spacy.language import Language
-from spacy.scorer import Scorer
+from spacy.scorer import PRFScore, Scorer
 from spacy.training import Example
 from wasabi import msg
 
 from ..corpus.checks.corpora import count_sentences
-from ..inspect.parts import AnnotationParts, ComparedPart
-from ..inspect.tallies import (
+from ..inspect.parts import (
+    AnnotationParts,
+    ComparedPart,
     LocatedPart,
     SentenceTokens,
-    Tally,
     by_frequency,
     by_label,
     by_length,
     located,
+    overall,
     sentences_of,
-    tally,
 )
 from ..pipeline.component import SsvmPipe
 from ..training.calibration import expected_error, margins, reliability
 from ..wording import counted
 from ..words import example_of_words, in_tokens
-from .dev_corpus import dev_reader
-from .drawn_mistakes import shown
 from .evaluate import percentages, span_groups
-from .learning_curve import learning_curve, log_rows
-from .mistakes import mistakes_section
+from .mistakes import mistakes_section, shown
 from .page import Bar, contents, heading, page, paragraph, scrolling, table
-from .pipelines import CodePath, DataPath, load_pipeline
+from .plots import learning_curve, log_rows
+from .reading import CodePath, DataPath, dev_reader, failing, load_pipeline
 
 MAX_LABELS = 100
 """Labels whose scores are shown."""
 
 
+@failing()
 def report_command(
     model: Annotated[Path, typer.Argument(help="Path of the pipeline", exists=True, file_okay=False)],
     data_path: DataPath,
@@ -62,18 +61,15 @@ def report_command(
     The corpora are read as the pipeline's training.dev_corpus is.
     """
     nlp, pipes = load_pipeline(model, code_path)
-    try:
-        examples = list(dev_reader(nlp, data_path)(nlp))
-        if not any(len(example.predicted) for example in examples):
-            raise ValueError(f"No documents in {data_path}")
-        rows = [] if log is None else log_rows(log)
-        frequencies = None if train is None else _frequencies(nlp, train)
-        docs = list(nlp.pipe(example.predicted.copy() for example in examples))
-        annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
-        links = {f"c{number}": name for number, name in enumerate(pipes)}
-        parts = [contents({"scores": "Scores", **links}), *_scores(nlp, annotated), *_components(model, pipes)]
-    except (OSError, ValueError) as error:
-        msg.fail(str(error), exits=1)
+    examples = list(dev_reader(nlp, data_path)(nlp))
+    if not any(len(example.predicted) for example in examples):
+        raise ValueError(f"No documents in {data_path}")
+    rows = [] if log is None else log_rows(log)
+    frequencies = None if train is None else _frequencies(nlp, train)
+    docs = list(nlp.pipe(example.predicted.copy() for example in examples))
+    annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
+    links = {f"c{number}": name for number, name in enumerate(pipes)}
+    parts = [contents({"scores": "Scores", **links}), *_scores(nlp, annotated), *_components(model, pipes)]
     sentences = [sentences_of(number, example) for number, example in enumerate(annotated)]
     for number, (name, pipe) in enumerate(pipes.items()):
         found = _located(pipe, annotated, sentences)
@@ -147,11 +143,11 @@ def _findings(
         docs = [example.predicted for example in annotated]
         grouped["By how often the rarest word was seen in training"] = by_frequency(found, docs, frequencies)
     tables = [f"<div>{heading(title, 3)}{_figures(counts, are_paired)}</div>" for title, counts in grouped.items()]
-    counts = sorted(by_label(parts).items(), key=lambda pair: -pair[1].gold - pair[1].predicted)
+    counts = sorted(by_label(parts).items(), key=lambda pair: -_n_gold(pair[1]) - pair[1].tp - pair[1].fp)
     most = dict(counts[:MAX_LABELS])
     left = f", without {len(counts) - len(most):,} that are less frequent" if len(counts) > len(most) else ""
     labels = f"<details><summary>By label{left}</summary>{_figures(most, False)}</details>"
-    total = _total(tally(parts), are_paired)
+    total = _total(overall(parts), are_paired)
     tables.append(f"<div>{''.join(_calibration(pipe, annotated))}</div>")
     return [total, f'<div class="beside">{"".join(tables)}</div>', labels]
 
@@ -167,20 +163,24 @@ def _compared(parts: AnnotationParts, example: Example) -> list[ComparedPart]:
     return compared
 
 
-def _total(counts: Tally, are_paired: bool) -> str:
-    if are_paired:
-        return paragraph(f"{counts.right:,} of {counts.gold:,} are right, {100 * counts.recall:.2f} %.")
-    figures = f"precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f}, F1 {100 * counts.f1:.2f}"
-    return paragraph(f"{counts.gold:,} in the gold annotation, {counts.predicted:,} predicted: {figures}.")
+def _n_gold(score: PRFScore) -> int:
+    return score.tp + score.fn
 
 
-def _figures(tallies: Mapping[str, Tally], are_paired: bool) -> str:
+def _total(score: PRFScore, are_paired: bool) -> str:
     if are_paired:
-        return table(
-            ("", "Gold", "Right, %"), [(shown(name), f"{t.gold:,}", Bar(t.recall)) for name, t in tallies.items()]
-        )
-    rows = [(shown(name), f"{t.gold:,}", *map(Bar, (t.precision, t.recall, t.f1))) for name, t in tallies.items()]
-    return table(("", "Gold", "P", "R", "F1"), rows)
+        return paragraph(f"{score.tp:,} of {_n_gold(score):,} are right, {100 * score.recall:.2f} %.")
+    figures = f"precision {100 * score.precision:.2f}, recall {100 * score.recall:.2f}, F1 {100 * score.fscore:.2f}"
+    return paragraph(f"{_n_gold(score):,} in the gold annotation, {score.tp + score.fp:,} predicted: {figures}.")
+
+
+def _figures(scores: Mapping[str, PRFScore], are_paired: bool) -> str:
+    names = ("recall",) if are_paired else ("precision", "recall", "fscore")
+    rows = [
+        (shown(label), f"{_n_gold(score):,}", *(Bar(getattr(score, name)) for name in names))
+        for label, score in scores.items()
+    ]
+    return table(("", "Gold", "Right, %") if are_paired else ("", "Gold", "P", "R", "F1"), rows)
 
 
 def _calibration(pipe: SsvmPipe, annotated: Sequence[Example]) -> list[str]:

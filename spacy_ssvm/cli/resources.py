@@ -7,9 +7,11 @@ import typer
 from wasabi import msg
 
 from ..corpus.word_lists import MANIFEST, make_lists
-from .languages import ANY_LANGUAGE, spacy_language
+from .reading import failing
+from .settings import ANY_LANGUAGE, spacy_language
 
 
+@failing("No lists were made")
 def resources_command(
     lang: Annotated[str, typer.Argument(help="Code of the language")],
     folder: Annotated[Path, typer.Argument(help="Folder for the lists", file_okay=False)],
@@ -23,15 +25,12 @@ def resources_command(
     They come from the packages that are installed, which pip install "spacy-ssvm[resources]" brings; nothing is
     downloaded. The manifest in the folder names the source, the version, the licence and the size of each.
     """
-    try:
-        code, unknown = spacy_language(lang)
-        if code == ANY_LANGUAGE != lang:
-            raise ValueError(unknown)
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-            raise ValueError(f"{folder} has other files: name a folder of its own")
-        found = make_lists(code, folder, _named(gazetteers or []))
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("No lists were made", str(error), exits=1)
+    code, unknown = spacy_language(lang)
+    if code == ANY_LANGUAGE != lang:
+        raise ValueError(unknown)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+        raise ValueError(f"{folder} has other files: name a folder of its own")
+    found = make_lists(code, folder, _named(gazetteers or []))
     rows = [
         (one.name, one.kind, f"{one.lines:,}", f"{one.size / 1e6:.1f}", f"{one.source} {one.version}", one.licence)
         for one in found.lists

@@ -1,22 +1,21 @@
 """`spacy ssvm serve`: a page on which a pipeline is seen, asked and taught; or a backend of an annotation tool."""
 
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from spacy.language import Language
 from wasabi import msg
 
 from ..distributed.folder import locked
 from ..pipeline.ner import SsvmNer
-from .pipelines import CodePath, PipelineName, load_pipeline
+from .reading import CodePath, PipelineName, failing, load_pipeline
 from .suggest import texts_of
 
 NEEDED = 'spacy ssvm serve needs FastAPI and uvicorn: pip install "spacy-ssvm[serve]"'
 
 
+@failing()
 def serve_command(
     model: PipelineName,
     texts_path: Annotated[
@@ -63,25 +62,17 @@ def serve_command(
     recognisers = [name for name, pipe in pipes.items() if isinstance(pipe, SsvmNer)]
     if label_studio and not recognisers:
         msg.fail(f"{model} has no ssvm_ner, whose entities --label-studio recommends", exits=1)
-    try:
-        with locked(output), running.listen(port) as listening:
-            texts = _texts(nlp, texts_path)
-            with session.opened(nlp, output, texts) as opened:
-                app = tool.create_backend(opened, recognisers[-1]) if label_studio else pages.create_app(opened)
-                port = listening.getsockname()[1]
-                guarded = running.guarded(app, token, port, host or (), is_in_header=label_studio)
-                address = f"http://{running.ADDRESS}:{port}"
-                if label_studio:
-                    typer.echo(f"Serving {recognisers[-1]} on {address}, with the header Authorization: Token {token}")
-                else:
-                    typer.echo(f"For you on this machine, and no production server: {address}/{token}/")
-                running.run(guarded, listening)
-                if label_studio and not opened.is_saved:
-                    opened.save()
-    except (OSError, ValueError) as error:
-        msg.fail(str(error), exits=1)
-
-
-def _texts(nlp: Language, path: Path | None) -> Iterator[str]:
-    if path is not None:
-        yield from (text.record["text"] for text in texts_of(nlp, path))
+    with locked(output), running.listen(port) as listening:
+        texts = () if texts_path is None else (text.record["text"] for text in texts_of(nlp, texts_path))
+        with session.opened(nlp, output, texts) as opened:
+            app = tool.create_backend(opened, recognisers[-1]) if label_studio else pages.create_app(opened)
+            port = listening.getsockname()[1]
+            guarded = running.guarded(app, token, port, host or (), is_in_header=label_studio)
+            address = f"http://{running.ADDRESS}:{port}"
+            if label_studio:
+                typer.echo(f"Serving {recognisers[-1]} on {address}, with the header Authorization: Token {token}")
+            else:
+                typer.echo(f"For you on this machine, and no production server: {address}/{token}/")
+            running.run(guarded, listening)
+            if label_studio and not opened.is_saved:
+                opened.save()

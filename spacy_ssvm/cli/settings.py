@@ -1,10 +1,11 @@
 """Configs of named components: how to read, batch and stop, and parameters of all solvers.
 
-A component has the settings of its factory. This module adds what a factory does not know, and the parameters of
-solvers other than the factory's own.
+A component has the settings of its factory. This module adds what a factory does not know, the parameters of solvers
+other than the factory's own, and spaCy's languages, which are fewer than there are treebanks and texts.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import spacy
@@ -14,6 +15,8 @@ from thinc.api import Config
 
 from ..registry import ssvm_solvers
 
+ANY_LANGUAGE = "xx"
+"""spaCy's language with general rules for tokens."""
 PREFIX = "ssvm_"
 CHUNK_TEMPLATES = [
     "bias",
@@ -57,47 +60,8 @@ TUNED: dict[str, dict[str, dict[str, float]]] = {
 """Solver → component → parameters other than the solver's defaults; for DCD, the factories have them."""
 SECTIONS = ("augmenter", "classes", "clusters", "gazetteers", "label_costs", "patterns")
 """Settings of ours that a section can give. A config leaves them out while they are empty, so that one can be added."""
-BASE = """
-[paths]
-train = null
-dev = null
-
-[system]
-seed = 0
-
-[nlp]
-lang = null
-pipeline = []
-batch_size = 1000
-
-[corpora]
-
-[corpora.train]
-@readers = "spacy-ssvm.Corpus.v1"
-path = ${paths.train}
-
-[corpora.dev]
-@readers = "spacy-ssvm.Corpus.v1"
-path = ${paths.dev}
-
-[training]
-seed = ${system.seed}
-train_corpus = "corpora.train"
-dev_corpus = "corpora.dev"
-accumulate_gradient = 16
-max_epochs = 15
-max_steps = 0
-patience = 5
-eval_frequency = 1
-
-[training.batcher]
-@batchers = "spacy.batch_by_sequence.v1"
-size = 1000000000
-
-[training.logger]
-@loggers = "spacy-ssvm.ConsoleLogger.v1"
-compress = true
-"""
+BASE = Path(__file__).with_name("static") / "base.cfg"
+"""The settings of every config but for its components."""
 PIPELINE = "senter,tagger,parser,ner"
 """The components, if none are named."""
 LEMMATIZER_SCORES = {"lemma_acc": 1.0, "tag_acc": 0.0, "pos_acc": 0.0}
@@ -140,10 +104,10 @@ def config_of(
     """
     names = [name for name in COMPONENTS if name in components]
     solver = registered_solver(solver)
-    nlp = spacy.blank(lang)
-    config = Config().from_str(BASE, interpolate=False)
+    spacy.blank(lang)  # A language that there is not is refused here.
+    config = Config().from_disk(BASE, interpolate=False)
     config["nlp"].update(lang=lang, pipeline=names)
-    config["components"] = {name: {**COMPONENTS[name], "solver": _solver_block(nlp, name, solver)} for name in names}
+    config["components"] = {name: {**COMPONENTS[name], "solver": _solver_block(name, solver)} for name in names}
     if {"pos_tagger", "morphologizer"} <= set(names):
         # Among coarse tags alone, a tagger makes fewer mistakes than a morphologizer among all analyses.
         config["components"]["morphologizer"]["overwrite"] = False
@@ -156,7 +120,9 @@ def config_of(
         config["corpora"]["train"].update(jackknife=list(columns), seed="${system.seed}")
     for name in names:
         if read.get(name, ()) not in ((), READ_TAGS.get(name)):
-            config["components"][name]["model"] = _reading(nlp, name, read[name])
+            model = _default(name)["model"]
+            features = {**model["features"], "tags": list(read[name])}
+            config["components"][name]["model"] = {**model, "features": features}
     if "lemmatizer" in names:
         config["training"]["score_weights"] = LEMMATIZER_SCORES
     if "parser" in names:
@@ -191,11 +157,10 @@ def _leave_out_empty(section: dict[str, Any]) -> None:
             _leave_out_empty(value)
 
 
-def _reading(nlp: Language, component: str, tags: Sequence[str]) -> dict[str, Any]:
-    """The model of a component of READ_TAGS whose features read these columns."""
-    meta: Any = nlp.get_factory_meta(COMPONENTS[component]["factory"])
-    model = meta.default_config["model"]
-    return {**model, "features": {**model["features"], "tags": list(tags)}}
+def _default(component: str) -> dict[str, Any]:
+    """The settings of a component's factory."""
+    meta: Any = Language.get_factory_meta(COMPONENTS[component]["factory"])
+    return dict(meta.default_config)
 
 
 def named_components(pipeline: Collection[str]) -> set[str]:
@@ -233,13 +198,25 @@ def registered_solver(name: str) -> str:
     return short[plain]
 
 
-def _solver_block(nlp: Language, component: str, solver: str) -> dict[str, Any]:
+def spacy_language(code: str) -> tuple[str, str | None]:
+    """spaCy's code of a language, and None; or ANY_LANGUAGE, and why it is not this language.
+
+    Raises:
+        ImportError: the language's tokenizer needs a package that is not installed.
+    """
+    try:
+        return str(spacy.blank(code).lang), None
+    except (AttributeError, ImportError) as error:
+        # A module of spacy.lang need not be a language.
+        if isinstance(error, ImportError) and "E048" not in str(error):
+            raise
+    return ANY_LANGUAGE, f"spaCy has no language {code}; {ANY_LANGUAGE} has general rules for tokens"
+
+
+def _solver_block(component: str, solver: str) -> dict[str, Any]:
     """The settings of a component's solver, which has this registered name."""
-    meta: Any = nlp.get_factory_meta(COMPONENTS[component]["factory"])
-    default = meta.default_config["solver"]
-    if solver == default["@ssvm_solvers"]:
-        settings = default
-    else:
+    settings = _default(component)["solver"]
+    if solver != settings["@ssvm_solvers"]:
         tuned = TUNED.get(solver, {})
         settings = {"@ssvm_solvers": solver, **tuned.get(component, tuned.get("others", {}))}
     return {**settings, "seed": "${system.seed}"}

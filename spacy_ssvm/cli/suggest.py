@@ -7,15 +7,16 @@ from typing import Annotated, Any, NamedTuple, cast
 
 import srsly
 import typer
-from spacy.attrs import ORTH, SENT_START, SPACY
+from spacy.attrs import SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
+from ..corpus.reader import unannotated
 from ..corpus.texts import find_files, reading_docs, record_of
 from ..files import format_of, read_records
 from ..pipeline.component import SsvmPipe
-from .pipelines import CodePath, PipelineName, load_pipeline
+from .reading import CodePath, PipelineName, failing, load_pipeline
 
 
 class Text(NamedTuple):
@@ -31,6 +32,7 @@ class Text(NamedTuple):
     doc: Doc
 
 
+@failing()
 def suggest_command(
     model: PipelineName,
     texts_path: Annotated[
@@ -56,25 +58,22 @@ def suggest_command(
     """
     nlp, pipes = load_pipeline(model, code_path)
     pipe = _component(model, pipes, component)
-    try:
-        texts = list(texts_of(nlp, texts_path))
-        if not texts:
-            raise ValueError(f"No texts in {texts_path}")
-        with nlp.select_pipes(enable=nlp.pipe_names[: nlp.pipe_names.index(pipe.name)]):
-            docs = list(nlp.pipe(text.doc for text in texts))
-        found = [
-            {**texts[place].record, "score": round(score, 4), "line": texts[place].line}
-            for place, score in islice(pipe.suggest(docs), number)
-        ]
-        if output is None:
-            for record in found:
-                typer.echo(srsly.json_dumps(record))
-        else:
-            output.parent.mkdir(parents=True, exist_ok=True)
-            srsly.write_jsonl(output, found)
-            msg.good(f"Saved {len(found):,} suggestions out of {len(texts):,} texts to {output}")
-    except (OSError, ValueError) as error:
-        msg.fail(str(error), exits=1)
+    texts = list(texts_of(nlp, texts_path))
+    if not texts:
+        raise ValueError(f"No texts in {texts_path}")
+    with nlp.select_pipes(enable=nlp.pipe_names[: nlp.pipe_names.index(pipe.name)]):
+        docs = list(nlp.pipe(text.doc for text in texts))
+    found = [
+        {**texts[place].record, "score": round(score, 4), "line": texts[place].line}
+        for place, score in islice(pipe.suggest(docs), number)
+    ]
+    if output is None:
+        for record in found:
+            typer.echo(srsly.json_dumps(record))
+    else:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        srsly.write_jsonl(output, found)
+        msg.good(f"Saved {len(found):,} suggestions out of {len(texts):,} texts to {output}")
 
 
 def _component(model: str, pipes: dict[str, SsvmPipe], name: str | None) -> SsvmPipe:
@@ -115,8 +114,7 @@ def texts_of(nlp: Language, path: Path) -> Iterator[Text]:
 
 def _without_annotation(doc: Doc) -> Doc:
     """A Doc of the same tokens, and sentences if known, without annotation that would constrain predictions."""
-    tokens = doc.to_array([ORTH, SPACY])
-    bare = Doc(doc.vocab, words=tokens[:, 0].tolist(), spaces=tokens[:, 1].tolist())
+    bare = unannotated(doc)
     if doc.has_annotation("SENT_START"):
         bare.from_array([SENT_START], cast(Any, doc.to_array([SENT_START])))
     return bare

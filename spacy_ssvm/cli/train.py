@@ -9,7 +9,7 @@ from wasabi import msg
 
 from ..distributed.learning import train_by_workers
 from ..distributed.pool import WorkerDied
-from .pipelines import CodePath, ConfigPath, read_config
+from .reading import CodePath, ConfigPath, read_config
 
 
 def train_command(

@@ -20,11 +20,10 @@ from ..distributed.pool import WorkerDied
 from ..pipeline.component import SsvmPipe
 from ..training.tuning import MIN_DOCUMENTS, PATIENCE, Trial, Values, as_good, best_of, between, grid_points
 from ..training.tuning import halve as halve_trials
-from .grid import parsed_grid, value_in, with_settings
-from .pipelines import CodePath, ConfigPath, read_config
 from .plots import new_figure, save_figure
+from .reading import CodePath, ConfigPath, read_config
 from .score_counts import COUNTS
-from .tuning_run import Tuner, TuningPlan
+from .trials import Tuner, TuningPlan, parsed_grid, value_in, with_settings
 
 
 def tune_command(
@@ -121,15 +120,13 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
     names = [name for name in pipes if name not in training["frozen_components"]]
     if not names:
         raise ValueError("The config trains no component of spacy-ssvm: there is nothing to tune")
+    name, listed = component or names[0], ", ".join(names)
     if component is None and len(names) > 1:
         raise ValueError(
-            f"The config trains {len(names)} components of spacy-ssvm: name one of {', '.join(names)} with --component"
+            f"The config trains {len(names)} components of spacy-ssvm: name one of {listed} with --component"
         )
-    name = component or names[0]
     if name not in names:
-        raise ValueError(
-            f'"{name}" is no component of spacy-ssvm that the config trains; name one of {", ".join(names)}'
-        )
+        raise ValueError(f'"{name}" is no component of spacy-ssvm that the config trains; name one of {listed}')
     if "factory" not in config["components"][name]:
         raise ValueError(f'"{name}" has a source, not a solver of its own: tune the config that it was trained with')
     block = nlp.config.interpolate()["components"][name]
@@ -143,9 +140,8 @@ def _plan(config: Config, component: str | None, grid: Sequence[str], bisect: in
         try:
             replace(pipes[name].solver, **{key: value for key, value in values.items() if key in solver})
             if settings:  # These lines check the values.
-                util.load_model_from_config(
-                    with_settings(config, name, {key: values[key] for key in settings}), auto_fill=True
-                )
+                changed = with_settings(config, name, {key: values[key] for key in settings})
+                util.load_model_from_config(changed, auto_fill=True)
         except ValueError as error:
             refused[number] = error
     points = _possible(points, refused)
@@ -254,10 +250,8 @@ def _noise(trials: Sequence[Trial], good: Sequence[bool] | None) -> str:
     """Which trials cannot be told from the best one."""
     counts, best = trials[0].counts, best_of(trials)
     if good is None or counts is None:
-        return (
-            f"Which differences are noise is not known: that takes {MIN_DOCUMENTS} documents, and a score made of "
-            f"{', '.join(COUNTS)}"
-        )
+        needed = f"{MIN_DOCUMENTS} documents, and a score made of {', '.join(COUNTS)}"
+        return f"Which differences are noise is not known: that takes {needed}"
     test = f"paired bootstrap of {len(counts):,} documents or sentences of the corpus, 95 %"
     equals = [trial for trial, same in zip(trials, good) if same and trial is not best]
     if not equals:

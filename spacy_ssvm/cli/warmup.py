@@ -39,6 +39,7 @@ from ..solvers.working_set import empty, trim
 from ..structures import FORBIDDEN
 from ..structures.chain.pruning import MANY
 from ..structures.chain.scored import ChainScores, TransitionScores
+from .reading import failing
 from .settings import registered_solver
 
 ALWAYS = {"kappa1": 0, "check_oracle": True}
@@ -94,6 +95,7 @@ def warmup(
     return [CacheStatistics(name, *(counts[name, kind] for kind in KINDS)) for name in names]
 
 
+@failing("Nothing was compiled")
 def warmup_command(
     solver: Annotated[
         str, typer.Option("--solver", "-s", help="Comma-separated solvers, such as dcd,sap; all if there are none")
@@ -104,10 +106,7 @@ def warmup_command(
     With --solver, only those that components with these solvers train and predict with by default.
     """
     started = time.perf_counter()
-    try:
-        only = [registered_solver(name) for name in string_to_list(solver)]
-    except ValueError as error:
-        msg.fail("Nothing was compiled", str(error), exits=1)
+    only = [registered_solver(name) for name in string_to_list(solver)]
     statistics = warmup(only, _show if sys.stdout.isatty() else lambda done, jobs: None)
     compiled = sum(kernel.misses for kernel in statistics)
     what = f"Compiled {compiled:,} kernels" if compiled else "No kernel was left to compile"

@@ -35,28 +35,22 @@ def read_columns(path: Path, vocab: Vocab) -> Iterator[Doc]:
         ValueError: the file cannot be read, or none of its sentences can.
     """
     left_out: list[str] = []
-    is_empty = True
+    is_empty, has_marks = True, False
     document: list[list[_Row]] = []
-    has_marks = False
     for lines in _blocks(path):
-        if lines[0][1].startswith(_MARK):
-            has_marks = True
-            if document:
-                yield _doc(document, vocab)
-                document = []
-            lines = lines[1:]
+        is_mark = lines[0][1].startswith(_MARK)
+        has_marks |= is_mark
+        if document and (is_mark or not has_marks):
+            yield _doc(document, vocab)
+            document = []
         try:
-            rows = [row for number, line in lines if (row := _row(line, number)).word]
+            rows = [row for number, line in lines[int(is_mark) :] if (row := _row(line, number)).word]
         except ValueError as error:
             left_out.append(f"{path.name}, {error}")
             continue
-        if not rows:
-            continue
-        is_empty = False
-        document.append(rows)
-        if not has_marks:
-            yield _doc(document, vocab)
-            document = []
+        if rows:
+            is_empty = False
+            document.append(rows)
     if document:
         yield _doc(document, vocab)
     report_left_out(path, left_out, is_empty, "sentences")

@@ -44,19 +44,20 @@ class SentenceLines(NamedTuple):
     lines: list[str]
 
     @property
+    def marks(self) -> set[str]:
+        """The first words of comments, such as "newdoc" and "newpar" where a document or a paragraph begins."""
+        return {line.lstrip("# ").split(" ")[0] for line in self.lines if line.startswith("#")}
+
+    @property
     def begins_text(self) -> bool:
         """Whether a document or a paragraph begins here."""
-        return any(line.lstrip("# ").split(" ")[0] in ("newdoc", "newpar") for line in self._comments)
+        return not self.marks.isdisjoint(("newdoc", "newpar"))
 
     @property
     def text(self) -> str:
         """Its words, for messages."""
         rows = [line.split("\t") for line in self.lines]
         return " ".join(row[1] for row in rows if len(row) > 1 and row[0].isdecimal())
-
-    @property
-    def _comments(self) -> list[str]:
-        return [line for line in self.lines if line.startswith("#")]
 
 
 class Word(NamedTuple):

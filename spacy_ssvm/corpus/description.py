@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.attrs import DEP, ENT_IOB, ENT_TYPE, HEAD, LEMMA, MORPH, POS, SENT_START, SPACY, TAG
@@ -104,10 +103,12 @@ def describe(train: Path, dev: Path | None, merge_subtokens: bool = False) -> Co
     analyses: Counter[tuple[str, str, str]] = Counter()
     entities: Counter[str] = Counter()
     for doc in _docs(train, merge_subtokens, bad):
-        columns = _columns(doc)
-        n += _counts(doc, columns)
-        analyses.update(zip(columns.pos, columns.tag, columns.morph))
-        entities.update(columns.labels)
+        n += _counts(doc)
+        pos, tag, morph, iob, label = np.asarray(doc.to_array([POS, TAG, MORPH, ENT_IOB, ENT_TYPE])).T
+        upos, xpos, features = (_texts(doc.vocab.strings, keys) for keys in (pos, tag, morph))
+        # spaCy's converter writes an underscore for words without features.
+        analyses.update(zip(upos, xpos, ("" if text == "_" else text for text in features)))
+        entities.update(_texts(doc.vocab.strings, label[iob == _BEGINS]))
     if dev is not None:
         deque(_docs(dev, merge_subtokens, bad), maxlen=0)
     for file in corpus_files(train):
@@ -115,11 +116,14 @@ def describe(train: Path, dev: Path | None, merge_subtokens: bool = False) -> Co
             n.update(kind for _, line in read_lines(file) if (kind := _kind_of_row(line)))
     xpos_of: dict[str, set[str]] = {}
     by_tags: Counter[tuple[str, str]] = Counter()
-    for (upos, xpos, _), count in analyses.items():
-        if xpos:
-            xpos_of.setdefault(upos, set()).add(xpos)
-        by_tags[upos, xpos] = max(by_tags[upos, xpos], count)
+    for (of_upos, of_xpos, _), count in analyses.items():
+        if of_xpos:
+            xpos_of.setdefault(of_upos, set()).add(of_xpos)
+        by_tags[of_upos, of_xpos] = max(by_tags[of_upos, of_xpos], count)
     n_words, n_sentences = n["words"], n["sentences"]
+    has_xpos, has_upos, has_feats = (
+        sum(count for analysis, count in analyses.items() if analysis[place]) / n_words for place in (1, 0, 2)
+    )
     return CorpusDescription(
         train=train,
         dev=dev,
@@ -132,13 +136,13 @@ def describe(train: Path, dev: Path | None, merge_subtokens: bool = False) -> Co
         n_empty=n["empty"],
         n_with_spaces=n["with spaces"],
         no_space=n["no space"] / n_words,
-        xpos=sum(count for (_, xpos, _), count in analyses.items() if xpos) / n_words,
-        upos=sum(count for (upos, _, _), count in analyses.items() if upos) / n_words,
-        feats=sum(count for (_, _, feats), count in analyses.items() if feats) / n_words,
+        xpos=has_xpos,
+        upos=has_upos,
+        feats=has_feats,
         lemmas=n["lemmas"] / n_words,
         heads=n["heads"] / n_words,
         xpos_of=xpos_of,
-        n_analyses=len({(upos, feats) for upos, _, feats in analyses}),
+        n_analyses=len({(analysis[0], analysis[2]) for analysis in analyses}),
         feats_by_tags=by_tags.total() / n_words,
         crossing=n["crossing"] / n_sentences,
         several_roots=n["several roots"] / n_sentences,
@@ -165,30 +169,12 @@ def _docs(path: Path, merge_subtokens: bool, bad: list[str]) -> Iterator[Doc]:
         raise ValueError(f"{path} has no {what} that can be read{': ' if bad else ''}{listed(corpus.left_out)}")
 
 
-class _Columns(NamedTuple):
-    """Annotation of the tokens of a Doc, empty where there is none, and the labels of its entities."""
-
-    pos: list[str]
-    tag: list[str]
-    morph: list[str]
-    labels: list[str]
-
-
-def _columns(doc: Doc) -> _Columns:
-    strings: StringStore = doc.vocab.strings
-    pos, tag, morph, iob, label = np.asarray(doc.to_array([POS, TAG, MORPH, ENT_IOB, ENT_TYPE])).T
-    begins = label[iob == _BEGINS].tolist()
-    # spaCy's converter writes an underscore for words without features.
-    features = ["" if text == "_" else text for text in _texts(strings, morph)]
-    return _Columns(_texts(strings, pos), _texts(strings, tag), features, [strings[one] for one in begins])
-
-
 def _texts(strings: StringStore, keys: np.ndarray) -> list[str]:
     known = {key: strings[key] for key in np.unique(keys).tolist()}
     return [known[key] for key in keys.tolist()]
 
 
-def _counts(doc: Doc, columns: _Columns) -> Counter[str]:
+def _counts(doc: Doc) -> Counter[str]:
     """The counts of a Doc, which `describe` adds up."""
     lemma, space, start, iob = np.asarray(doc.to_array([LEMMA, SPACY, SENT_START, ENT_IOB])).T
     bounds = [0, *(1 + np.flatnonzero(start[1:] == 1)).tolist(), len(doc)]
@@ -281,11 +267,8 @@ def has_crossing_arcs(heads: Sequence[int | None]) -> bool:
     Args:
         heads: the place of each word's head, its own for a root; None if unknown.
     """
-    arcs: list[Any] = []
-    for place, head in enumerate(heads):
-        if head is not None:
-            arcs.append(tuple(sorted((place, -1 if head == place else head))))
-    arcs.sort(key=lambda arc: (arc[0], -arc[1]))
+    known = [(place, -1 if head == place else head) for place, head in enumerate(heads) if head is not None]
+    arcs = sorted(((min(arc), max(arc)) for arc in known), key=lambda arc: (arc[0], -arc[1]))
     open_ends: list[int] = []
     for first, end in arcs:
         while open_ends and open_ends[-1] <= first:

@@ -92,16 +92,9 @@ def divide(path: Path, seed: int) -> Division:
     for unit in kept:
         name, number = pieces.places[unit[0]]
         places.setdefault(name, []).append(number)
-    return Division(
-        pieces.joined(train),
-        pieces.joined(dev),
-        kind,
-        places,
-        len(pieces.units[kind]) - 1,
-        pieces.measure,
-        sum(pieces.sizes[piece] for piece in dev),
-        sum(pieces.sizes),
-    )
+    n_units, dev_size, size = len(pieces.units[kind]) - 1, sum(pieces.sizes[piece] for piece in dev), sum(pieces.sizes)
+    parts = pieces.joined(train), pieces.joined(dev)
+    return Division(*parts, kind, places, n_units, pieces.measure, dev_size, size)
 
 
 def _kept(pieces: _Pieces, target: int, seed: int) -> tuple[str, list[range]]:
@@ -143,12 +136,13 @@ def _sentences(files: Sequence[Path]) -> _Pieces:
             lines = list(stream)
         starts = [0, *(block.line - 1 for block in blocks[1:]), len(lines)]
         own_stretches = _stretches(blocks)
-        has_documents = any(map(_begins_document, blocks))
+        begins_document = ["newdoc" in block.marks for block in blocks]
+        has_documents = any(begins_document)
         marked |= has_documents
         for place, (start, end) in enumerate(pairwise(starts) if blocks else ()):
             if place in own_stretches:
                 stretches.append(len(contents))
-            if place == 0 or _begins_document(blocks[place]) or (not has_documents and place in own_stretches):
+            if place == 0 or begins_document[place] or (not has_documents and place in own_stretches):
                 documents.append(len(contents))
             contents.append(_separated(lines[start:end]))
             places.append((str(file), blocks[place].line))
@@ -166,10 +160,6 @@ def _stretches(blocks: Sequence[SentenceLines]) -> set[int]:
         if not starts or block.begins_text or place - starts[-1] == SENTENCES:
             starts.append(place)
     return set(starts)
-
-
-def _begins_document(block: SentenceLines) -> bool:
-    return any(line.startswith("#") and line.lstrip("# ").split(" ")[0] == "newdoc" for line in block.lines)
 
 
 def _separated(lines: Sequence[bytes]) -> bytes:
@@ -194,12 +184,6 @@ def _docs(files: Sequence[Path]) -> _Pieces:
         corpus.merge(stored)
         places += [(str(file), number) for number in range(len(stored))]
     corpus.store_user_data = any(data is not None for data in corpus.user_data)
-
-    def joined(chosen: Sequence[int]) -> bytes:
-        some = some_docs(corpus, slice(0))
-        for part in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
-            setattr(some, part, [getattr(corpus, part)[piece] for piece in chosen])
-        return some.to_bytes()
-
-    n = len(corpus)
-    return _Pieces(list(map(len, corpus.tokens)), places, "token", joined, {"documents": list(range(n + 1))})
+    units = {"documents": list(range(len(corpus) + 1))}
+    sizes = list(map(len, corpus.tokens))
+    return _Pieces(sizes, places, "token", lambda chosen: some_docs(corpus, chosen).to_bytes(), units)

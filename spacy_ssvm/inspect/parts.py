@@ -1,8 +1,15 @@
-"""The parts of a component's annotation, such as tags, entities, sentence starts, arcs, for users' questions."""
+"""The parts of a component's annotation, such as tags, entities, sentence starts, arcs, for users' questions; counts of
+the right and the wrong ones by label, length of sentence, frequency of words.
+"""
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
+from spacy.scorer import PRFScore
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..models.named_parts import NamedPart, PartNames
@@ -10,6 +17,10 @@ from ..structures.scored import Known
 
 NOTHING = "nothing"
 """The name of the missing side of a pair of parts."""
+LENGTHS = (1, 6, 11, 21, 31, 41)
+"""The min number of tokens of a sentence in each range of lengths."""
+FREQUENCIES = (0, 1, 2, 5, 10, 100)
+"""The min number of occurrences in training of a part's rarest word in each range of frequencies."""
 
 
 class ComparedPart(NamedTuple):
@@ -86,3 +97,89 @@ class AnnotationParts(PartNames, Protocol):
 def mistakes(parts: AnnotationParts, example: Example) -> list[ComparedPart]:
     """The differences of the predicted annotation from the gold one."""
     return [part for part in parts.compared(example) if not part.is_right]
+
+
+class SentenceTokens(NamedTuple):
+    """Tokens start … end − 1 of the predicted Doc of an example, by its number."""
+
+    number: int
+    start: int
+    end: int
+
+
+class LocatedPart(NamedTuple):
+    """A part in its sentence. text: its tokens."""
+
+    sentence: SentenceTokens
+    part: ComparedPart
+    text: str
+
+
+def sentences_of(number: int, example: Example) -> list[SentenceTokens]:
+    """The gold sentences of an example by tokens of its predicted Doc; without them those predicted, or all of it."""
+    reference, predicted = example.reference, example.predicted
+    starts = {0}
+    if reference.has_annotation("SENT_START"):
+        places = [example.alignment.y2x[sentence.start : sentence.end] for sentence in reference.sents]
+        starts |= {int(place[0]) for place in places if len(place)}
+    elif predicted.has_annotation("SENT_START"):
+        starts |= {sentence.start for sentence in predicted.sents}
+    bounds = pairwise([*sorted(starts), len(predicted)])
+    return [SentenceTokens(number, start, end) for start, end in bounds if start < end]
+
+
+def located(sentences: Sequence[SentenceTokens], doc: Doc, parts: Iterable[ComparedPart]) -> list[LocatedPart]:
+    """The parts of a Doc, which has these sentences, each in the one where it starts."""
+    starts = [sentence.start for sentence in sentences]
+    return [
+        LocatedPart(sentences[bisect_right(starts, part.start) - 1], part, doc[part.start : part.end].text)
+        for part in parts
+    ]
+
+
+def by_label(parts: Iterable[ComparedPart]) -> dict[str, PRFScore]:
+    """The counts of the parts of each label, sorted: gold and predicted parts that have it."""
+    scores: dict[str, PRFScore] = defaultdict(PRFScore)
+    for part in parts:
+        if part.gold is not None:
+            scores[part.gold] += PRFScore(tp=part.is_right, fn=not part.is_right)
+        if part.predicted is not None and not part.is_right:
+            scores[part.predicted].fp += 1
+    return dict(sorted(scores.items()))
+
+
+def overall(parts: Iterable[ComparedPart]) -> PRFScore:
+    """The counts of these parts: right ones, and gold and predicted ones that are not."""
+    return sum(by_label(parts).values(), PRFScore())
+
+
+def by_length(parts: Iterable[LocatedPart]) -> dict[str, PRFScore]:
+    """The counts of the parts in sentences of each range of LENGTHS."""
+    return _by_range(LENGTHS, [(part.sentence.end - part.sentence.start, part.part) for part in parts])
+
+
+def by_frequency(
+    parts: Iterable[LocatedPart], docs: Sequence[Doc], frequencies: Mapping[str, int]
+) -> dict[str, PRFScore]:
+    """The counts of the parts by how often their rarest word was seen in training, in ranges of FREQUENCIES.
+
+    Args:
+        docs: the predicted Docs.
+        frequencies: of words in the training corpus.
+    """
+
+    def rarest(found: LocatedPart) -> int:
+        tokens = docs[found.sentence.number][found.part.start : found.part.end]
+        return min(frequencies.get(token.text, 0) for token in tokens)
+
+    return _by_range(FREQUENCIES, [(rarest(part), part.part) for part in parts])
+
+
+def _by_range(bounds: Sequence[int], parts: Iterable[tuple[int, ComparedPart]]) -> dict[str, PRFScore]:
+    """The counts of the parts whose values are in each range of numbers, such as 2–4, or 41 and more."""
+    groups: dict[int, list[ComparedPart]] = defaultdict(list)
+    for value, part in parts:
+        groups[bisect_right(bounds, value) - 1].append(part)
+    ranges = [f"{first}" if first == end - 1 else f"{first}–{end - 1}" for first, end in pairwise(bounds)]
+    names = [*ranges, f"{bounds[-1]} and more"]
+    return {names[number]: overall(groups[number]) for number in sorted(groups)}

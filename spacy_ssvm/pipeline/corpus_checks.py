@@ -113,7 +113,7 @@ def _(codec: NerCodec) -> AnnotationChecks:
         "entity annotation",
         lambda gold: (tag[2:] for tag in gold.labels if tag is not None and tag[0] in "BU"),
         unreadable=entities.unreadable,
-        further=lambda corpus, gold: entities.check(corpus),
+        further=lambda corpus, gold: entities.check_entities(corpus),
     )
 
 

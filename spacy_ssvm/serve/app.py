@@ -1,13 +1,12 @@
 """The interface of a session over HTTP, in JSON, described by OpenAPI; and the page that uses it."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any, TypeVar
 
-from fastapi import FastAPI, Query, Request
+from fastapi import FastAPI, Query
 from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -43,9 +42,8 @@ class OneAtATime:
     def __init__(self, session: Session) -> None:
         self._session, self._lock = session, Lock()
 
-    @contextmanager
-    def __call__(self) -> Iterator[Session]:
-        """The session, when it is free.
+    def __call__(self, ask: Callable[[Session], Found]) -> Found:
+        """The session's answer, when it is free.
 
         Raises:
             Busy: it was not within WAITING seconds.
@@ -53,7 +51,7 @@ class OneAtATime:
         if not self._lock.acquire(timeout=WAITING):
             raise Busy
         try:
-            yield self._session
+            return ask(self._session)
         finally:
             self._lock.release()
 
@@ -139,19 +137,14 @@ def described(title: str) -> FastAPI:
         responses=REFUSED,
     )
 
-    def answers_with(status: HTTPStatus, says: Callable[[Any], str]) -> Callable[[Request, Any], JSONResponse]:
-        def answer(_: Request, error: Any) -> JSONResponse:
-            return JSONResponse({"error": says(error)}, int(status))
+    def refuse(kind: type[Exception], status: HTTPStatus, says: Callable[[Any], str] = str) -> None:
+        app.add_exception_handler(kind, lambda _, error: JSONResponse({"error": says(error)}, int(status)))
 
-        return answer
-
-    app.add_exception_handler(UnknownText, answers_with(HTTPStatus.NOT_FOUND, str))
-    app.add_exception_handler(ValueError, answers_with(HTTPStatus.BAD_REQUEST, str))
-    app.add_exception_handler(Busy, answers_with(HTTPStatus.SERVICE_UNAVAILABLE, lambda _: "busy: try again"))
-    app.add_exception_handler(
-        OSError, answers_with(HTTPStatus.INSUFFICIENT_STORAGE, lambda error: f"nothing was written: {error}")
-    )
-    app.add_exception_handler(RequestValidationError, answers_with(HTTPStatus.UNPROCESSABLE_ENTITY, _flaws))
+    refuse(UnknownText, HTTPStatus.NOT_FOUND)
+    refuse(ValueError, HTTPStatus.BAD_REQUEST)
+    refuse(Busy, HTTPStatus.SERVICE_UNAVAILABLE, lambda _: "busy: try again")
+    refuse(OSError, HTTPStatus.INSUFFICIENT_STORAGE, lambda error: f"nothing was written: {error}")
+    refuse(RequestValidationError, HTTPStatus.UNPROCESSABLE_ENTITY, _flaws)
     return app
 
 
@@ -168,8 +161,7 @@ def create_app(session: Session) -> FastAPI:
     @app.get("/api/state", operation_id="state")
     def state() -> answers.SessionState:
         """The pipeline, its components, and how right they were."""
-        with alone() as session:
-            return session.state()
+        return alone(Session.state)
 
     @app.get("/api/texts", operation_id="texts")
     def texts(
@@ -177,56 +169,49 @@ def create_app(session: Session) -> FastAPI:
         limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50,
     ) -> answers.Texts:
         """Some of the texts, in order."""
-        with alone() as session:
-            return session.texts(offset, limit)
+        return alone(lambda session: session.texts(offset, limit))
 
     @app.post("/api/texts", operation_id="add")
     def add(body: NewText) -> answers.Analysis:
         """Add a text, and analyse it."""
-        with alone() as session:
-            return session.analyse(session.add(body.text))
+        return alone(lambda session: session.analyse(session.add(body.text)))
 
     @app.get("/api/texts/{document}", operation_id="analyse")
     def analyse(document: Annotated[str, InPath(pattern=IDENTITY)]) -> answers.Analysis:
         """A text as the pipeline analyses it now."""
-        with alone() as session:
-            return session.analyse(document)
+        return alone(lambda session: session.analyse(document))
 
     @app.post("/api/explain", operation_id="explain")
     def explain(body: Question) -> answers.Answer:
         """Why an item is predicted, or is not."""
-        with alone() as session:
-            return session.explain(body.document, body.component, body.start, body.end, body.label, body.head)
+        item = body.start, body.end, body.label, body.head
+        return alone(lambda session: session.explain(body.document, body.component, *item))
 
     @app.post("/api/best", operation_id="best")
     def best(body: HowMany) -> list[answers.Ranked]:
         """The k best analyses of a text by one component."""
-        with alone() as session:
-            return session.best(body.document, body.component, body.k)
+        return alone(lambda session: session.best(body.document, body.component, body.k))
 
     @app.post("/api/corrections", operation_id="teach")
     def teach(body: TaughtItem) -> answers.Learnt:
         """Teach that an item is right; the answer follows once this is on the disk."""
-        with alone() as session:
-            return session.teach(body.id, body.document, body.component, body.start, body.end, body.label, body.head)
+        item = body.start, body.end, body.label, body.head
+        return alone(lambda session: session.teach(body.id, body.document, body.component, *item))
 
     @app.post("/api/accept", operation_id="accept")
     def accept(body: Acceptance) -> answers.Learnt:
         """Teach that the annotation of a text by one component is right as a whole."""
-        with alone() as session:
-            return session.accept(body.id, body.document, body.component)
+        return alone(lambda session: session.accept(body.id, body.document, body.component))
 
     @app.post("/api/undo", operation_id="undo")
     def undo(body: Named) -> answers.Undone:
         """Take back the last correction, and restore predictions."""
-        with alone() as session:
-            return session.undo(body.id)
+        return alone(lambda session: session.undo(body.id))
 
     @app.get("/api/changes", operation_id="changes")
     def changes() -> answers.Changes:
         """The changes of predictions for the first texts since the last request."""
-        with alone() as session:
-            return session.changes()
+        return alone(Session.changes)
 
     @app.get("/api/suggestion", operation_id="suggest")
     def suggest(
@@ -234,20 +219,17 @@ def create_app(session: Session) -> FastAPI:
         after: Annotated[str | None, Query(pattern=IDENTITY)] = None,
     ) -> answers.Suggested:
         """The text that a component would learn most from; after: a text not to suggest."""
-        with alone() as session:
-            return session.suggest(component, after)
+        return alone(lambda session: session.suggest(component, after))
 
     @app.post("/api/export", operation_id="export")
     def export(_: Nothing) -> answers.Written:
         """Write taught annotation to .spacy and .conllu files."""
-        with alone() as session:
-            return session.export()
+        return alone(Session.export)
 
     @app.post("/api/save", operation_id="save")
     def save(_: Nothing) -> answers.Written:
         """Save the taught pipeline."""
-        with alone() as session:
-            return session.save()
+        return alone(Session.save)
 
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     return app

@@ -5,6 +5,7 @@ each annotation at once. "Start training" in the tool saves the pipeline.
 """
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Annotated, Any, NamedTuple
 
@@ -80,20 +81,11 @@ class Backend:
     def _prediction(self, text: str) -> dict[str, Any]:
         """The entities, and as a score how far they are ahead of the second best analysis: a low score is doubt."""
         entities, gap = self._session.recommend(text, self._component)
-        result = [
-            {
-                "from_name": self._names.labels,
-                "to_name": self._names.text,
-                "type": "labels",
-                "value": {
-                    "start": entity.start,
-                    "end": entity.end,
-                    "text": text[entity.start : entity.end],
-                    "labels": [entity.label],
-                },
-            }
-            for entity in entities
+        names = {"from_name": self._names.labels, "to_name": self._names.text, "type": "labels"}
+        values = [
+            {"start": e.start, "end": e.end, "text": text[e.start : e.end], "labels": [e.label]} for e in entities
         ]
+        result = [{**names, "value": value} for value in values]
         found = {"result": result, "model_version": self._session.version}
         return found if gap is None else {**found, "score": gap}
 
@@ -115,13 +107,11 @@ def create_backend(session: Session, component: str) -> FastAPI:
     def health() -> dict[str, Any]:
         return {"status": "UP", "model_class": type(session.nlp.get_pipe(component)).__name__}
 
-    def answer(ask: Any, request: dict[str, Any]) -> dict[str, Any]:
-        with alone():
-            try:
-                found: dict[str, Any] = ask(request)
-            except (LookupError, TypeError, AttributeError) as error:
-                raise ValueError(f"{type(error).__name__}: {error}") from error
-            return found
+    def answer(ask: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return alone(lambda _: ask(request))
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ValueError(f"{type(error).__name__}: {error}") from error
 
     @app.post("/setup")
     def setup(request: Request) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -206,16 +205,9 @@ class Lessons:
             except BaseException:
                 self._restore(self.n, {place.component})
                 raise
-        found = self._note(event)
-        return self._answer(
-            key,
-            replace(
-                found,
-                milliseconds=round(1e3 * seconds, 2),
-                milliseconds_in_all=round(1e3 * (time.perf_counter() - begun), 2),
-                messages=list(dict.fromkeys(str(warning.message) for warning in caught)),
-            ),
-        )
+        milliseconds, in_all = (round(1e3 * passed, 2) for passed in (seconds, time.perf_counter() - begun))
+        messages = list(dict.fromkeys(str(warning.message) for warning in caught))
+        return self._note(event, milliseconds, in_all, messages)
 
     def undo(self, key: str) -> Undone:
         """Take back the last correction, and restore the weights.
@@ -260,19 +252,19 @@ class Lessons:
             taught = Taught(_items(record["items"]), bool(record["whole"]))
             first = None if record["first"] is None else _items(record["first"])
             self._update(place, taught)
-        self._answer(key, self._note(Event(key, place, taught, self.taught.get(place, NOTHING), first)))
+        self._note(Event(key, place, taught, self.taught.get(place, NOTHING), first), 0.0, 0.0, [])
 
-    def _note(self, event: Event) -> Learnt:
+    def _note(self, event: Event, milliseconds: float, milliseconds_in_all: float, messages: list[str]) -> Learnt:
+        """Remember what was learnt, and the answer about it."""
         self.is_saved = False
         self._events.append(event)
         self.taught[event.place] = event.taught
         if event.first is not None:
             self.first[event.place] = event.first
-        return Learnt(self.n, 0, len(self.texts[event.place.document]), False, 0.0, 0.0, [])
-
-    def _answer(self, key: str, found: Learnt) -> Learnt:
-        self.done[key] = found
-        return found
+        end = len(self.texts[event.place.document])
+        learnt = Learnt(self.n, 0, end, False, milliseconds, milliseconds_in_all, messages)
+        self.done[event.key] = learnt
+        return learnt
 
     def _take_back(self) -> Subject:
         """Forget the last event, and restore the weights of before."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 
 from spacy.language import Language
@@ -88,9 +89,8 @@ class Session:
     def texts(self, offset: int, limit: int) -> answers.Texts:
         """Some texts, in order."""
         found = []
-        for number, (document, text) in enumerate(
-            islice(self._lessons.texts.items(), offset, offset + limit), offset + 1
-        ):
+        some = islice(self._lessons.texts.items(), offset, offset + limit)
+        for number, (document, text) in enumerate(some, offset + 1):
             of = {name: self._lessons.taught.get(Subject(document, name)) for name in self._lessons.views}
             taught = [name for name, known in of.items() if known is not None]
             accepted = [name for name, known in of.items() if known is not None and known.is_whole]
@@ -111,9 +111,8 @@ class Session:
         words, sentence = [], -1
         for token in doc:
             sentence += bool(token.is_sent_start or token.i == 0)
-            words.append(
-                answers.ShownWord(*_characters(doc, token.i, token.i + 1), token.text, sentence, token.is_space)
-            )
+            place = _characters(doc, token.i, token.i + 1)
+            words.append(answers.ShownWord(*place, token.text, sentence, token.is_space))
         layers = [self._layer(document, name, doc) for name in self._lessons.views]
         return answers.Analysis(document, list(self._lessons.texts).index(document) + 1, doc.text, words, layers)
 
@@ -135,12 +134,8 @@ class Session:
         view, doc = self._lessons.view(component), self._lessons.processed(document)
         found = view.pipe.kbest(doc, min(k, MAX_BEST))
         top = found[0][0] if found else 0.0
-        return [
-            answers.Ranked(
-                round(top - score, 4), [_shown(doc, item, None, False) for item in view.analysis(doc, parts)]
-            )
-            for score, parts in found
-        ]
+        items = [[_shown(doc, item) for item in view.analysis(doc, parts)] for _, parts in found]
+        return [answers.Ranked(round(top - score, 4), own) for (score, _), own in zip(found, items)]
 
     # Teach
 
@@ -217,10 +212,8 @@ class Session:
         begun = time.perf_counter()
         documents = list(islice(self._lessons.texts, MAX_WATCHED))
         changes = []
-        numbers = {document: number for number, document in enumerate(documents, 1)}
-        for document, doc in zip(
-            documents, self._lessons.process([self._lessons.texts[document] for document in documents])
-        ):
+        docs = self._lessons.process([self._lessons.texts[document] for document in documents])
+        for number, (document, doc) in enumerate(zip(documents, docs), 1):
             now = {
                 name: frozenset((_phrase(doc, item), item) for item in view.items(doc))
                 for name, view in self._lessons.views.items()
@@ -229,11 +222,9 @@ class Session:
             self._watched[document] = now
             for name in self._lessons.views:
                 if before[name] != now[name]:
-                    gone = sorted(before[name] - now[name], key=_place)
-                    new = sorted(now[name] - before[name], key=_place)
-                    changes.append(
-                        answers.Change(document, numbers[document], name, [s for s, _ in gone], [s for s, _ in new])
-                    )
+                    pairs = before[name] - now[name], now[name] - before[name]
+                    gone, new = ([phrase for phrase, _ in sorted(own, key=itemgetter(1))] for own in pairs)
+                    changes.append(answers.Change(document, number, name, gone, new))
         self._lessons.copy_if_due()
         return answers.Changes(changes, len(documents), round(1e3 * (time.perf_counter() - begun), 1))
 
@@ -243,17 +234,15 @@ class Session:
         Args:
             after: a text not to suggest.
         """
-        self._lessons.view(component)
-        left = [
-            document for document in self._lessons.texts if Subject(document, component) not in self._lessons.taught
-        ]
+        view, taught = self._lessons.view(component), self._lessons.taught
+        left = [document for document in self._lessons.texts if Subject(document, component) not in taught]
         is_left = set(left)
         ranking = [pair for pair in self._ranking.get(component, []) if pair[0] in is_left and pair[0] != after]
         if not ranking:
             chosen = [document for document in left if document != after]
             chosen = chosen[:: 1 + len(chosen) // MAX_RANKED]
             docs = list(self._lessons.process([self._lessons.texts[document] for document in chosen], before=component))
-            ranked = self._lessons.view(component).pipe.suggest(docs) if docs else ()
+            ranked = view.pipe.suggest(docs) if docs else ()
             ranking = [(chosen[number], score) for number, score in islice(ranked, RANKED_FOR)]
         self._ranking[component] = ranking
         if not ranking:
@@ -266,7 +255,7 @@ class Session:
         (doc,) = self._lessons.process([text], until=component)
         scores = [score for score, _ in view.pipe.kbest(doc, 2)]
         gap = scores[0] - scores[1] if len(scores) == 2 else None
-        return [_shown(doc, item, None, False) for item in view.items(doc)], gap
+        return [_shown(doc, item) for item in view.items(doc)], gap
 
     # Files
 
@@ -303,17 +292,15 @@ class Session:
 
     def _component(self, name: str) -> answers.Component:
         view = self._lessons.views[name]
-        places = [
-            place for place, taught in self._lessons.taught.items() if place.component == name and taught.is_whole
-        ]
-        counts = [_agreement(self._lessons.first[place], self._lessons.taught[place].items) for place in places]
+        taught = [(place, taught) for place, taught in self._lessons.taught.items() if place.component == name]
+        counts = [_agreement(self._lessons.first[place], own.items) for place, own in taught if own.is_whole]
         return answers.Component(
             name=name,
             kind=view.kind,
             labels=list(view.labels[:MAX_LABELS]),
             has_probabilities=view.pipe.has_probabilities,
-            n_accepted=len(places),
-            n_right=sum(both == of_all == 0 or 2 * both == of_all for both, of_all in counts),
+            n_accepted=len(counts),
+            n_right=sum(2 * both == of_all for both, of_all in counts),
             accuracy=_f_score(counts),
             recent=_f_score(counts[-RECENT:]),
         )
@@ -329,11 +316,7 @@ class Session:
         shown = [_shown(doc, item, scores.get(item), item in known) for item in items]
         missed = [item for item in taught.items if item not in items and _is_missed(item, items)]
         return answers.Layer(
-            name,
-            view.kind,
-            shown,
-            [_shown(doc, item, None, True) for item in missed],
-            taught.is_whole,
+            name, view.kind, shown, [_shown(doc, item, None, True) for item in missed], taught.is_whole
         )
 
 
@@ -353,7 +336,7 @@ def _characters(doc: Doc, start: int, end: int) -> tuple[int, int]:
     return doc[start].idx, last.idx + len(last)
 
 
-def _shown(doc: Doc, item: Item, score: float | None, is_taught: bool) -> answers.Shown:
+def _shown(doc: Doc, item: Item, score: float | None = None, is_taught: bool = False) -> answers.Shown:
     is_finite = score is not None and math.isfinite(score)
     confidence = 1.0 if score is None else min(1.0, max(0.0, score))
     return answers.Shown(
@@ -368,9 +351,7 @@ def _shown(doc: Doc, item: Item, score: float | None, is_taught: bool) -> answer
 
 def _is_missed(item: Item, items: Sequence[Item]) -> bool:
     """Whether items contradict one that was taught and is not among them."""
-    if item.label:
-        return True
-    return any(other.start < item.end and item.start < other.end for other in items)
+    return bool(item.label) or any(other.start < item.end and item.start < other.end for other in items)
 
 
 def _phrase(doc: Doc, item: Item) -> str:
@@ -378,21 +359,10 @@ def _phrase(doc: Doc, item: Item) -> str:
     return f"{doc[item.start : item.end].text} → {item.label}{head}"
 
 
-def _place(pair: tuple[str, Item]) -> Item:
-    return pair[1]
-
-
 def _answer(finding: Finding, words: Sequence[str]) -> answers.Answer:
     reasons = [
-        answers.SaidReason(
-            round(reason.gain, 4),
-            words[reason.token],
-            in_words(reason.feature),
-            reason.feature,
-            reason.label,
-            reason.other,
-        )
-        for reason in finding.reasons[:MAX_REASONS]
+        answers.SaidReason(round(r.gain, 4), words[r.token], in_words(r.feature), r.feature, r.label, r.other)
+        for r in finding.reasons[:MAX_REASONS]
     ]
     margin = round(finding.margin, 4) if math.isfinite(finding.margin) else None
     return answers.Answer(finding.title(words), finding.ahead, finding.is_predicted, margin, finding.runner_up, reasons)

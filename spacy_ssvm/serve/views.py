@@ -47,11 +47,9 @@ class View:
 
     Attributes:
         kind: its name, for the page.
-        has_spans: whether items can have several tokens, and tokens none.
     """
 
     kind: ClassVar[str] = "tags"
-    has_spans: ClassVar[bool] = False
 
     def __init__(self, pipe: Any) -> None:
         self.pipe = pipe
@@ -63,7 +61,7 @@ class View:
 
     def items(self, doc: Doc) -> list[Item]:
         """The items of a processed Doc, in the order of their tokens."""
-        return [Item(i, i + 1, label) for i, label in self._labelled(doc) if label]
+        return [Item(i, i + 1, label) for i in _words(doc) if (label := self._label(doc, i))]
 
     def scores(self, doc: Doc) -> Mapping[Item, float]:
         """The scores of items of a processed Doc.
@@ -108,9 +106,6 @@ class View:
         """Write gold annotation to a Doc; the rest is missing. processed: the Doc as predicted."""
         for item in taught.items:
             self._set(doc, item)
-
-    def _labelled(self, doc: Doc) -> list[tuple[int, str]]:
-        return [(i, self._label(doc, i)) for i in _words(doc)]
 
     def _label(self, doc: Doc, token: int) -> str:
         return str(doc[token].pos_ if self.pipe.codec.attr == "pos" else doc[token].tag_)
@@ -177,7 +172,6 @@ class EntityView(View):
     """Entities."""
 
     kind = "entities"
-    has_spans = True
 
     def items(self, doc: Doc) -> list[Item]:
         return [Item(entity.start, entity.end, entity.label_) for entity in doc.ents]
@@ -213,7 +207,6 @@ class StartView(View):
     """The tokens that start sentences; a token that was taught to continue one has the label INSIDE."""
 
     kind = "sentences"
-    has_spans = False
     labels = (START, INSIDE)
 
     def items(self, doc: Doc) -> list[Item]:
@@ -258,9 +251,7 @@ class ArcView(View):
     def scores(self, doc: Doc) -> Mapping[Item, float]:
         heads, labels = self.pipe.scored_parses(doc)
         return {
-            item: min(
-                heads.get((item.start, cast(int, item.head)), math.inf), labels.get((item.start, item.label), math.inf)
-            )
+            item: min(heads.get((item.start, cast(int, item.head)), math.inf), labels.get(item[::2], math.inf))
             for item in self.items(doc)
         }
 

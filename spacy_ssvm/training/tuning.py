@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
@@ -140,6 +140,19 @@ def learn(pipe: Tunable, examples: Sequence[Example]) -> None:
     pipe.finish_update(None)
 
 
+class TuningRun(NamedTuple):
+    """A training run in which values of a solver are tried.
+
+    Attributes:
+        pipe: the component that is tuned, which has met the examples if trials are to start from scratch.
+        evaluate: returns the development score.
+    """
+
+    pipe: Any
+    examples: Sequence[Example]
+    evaluate: Callable[[], Score]
+
+
 @dataclass
 class RunningTrial:
     """Learning with some values, as far as it has come.
@@ -159,25 +172,24 @@ class RunningTrial:
     has_converged: bool = False
 
     def go_on(
-        self,
-        pipe: Tunable,
-        examples: Sequence[Example],
-        evaluate: Callable[[], Score],
-        epochs: int,
-        report: Callable[[int, float], None],
-        patience: float = PATIENCE,
+        self, run: TuningRun, epochs: int, report: Callable[[int, float], None], patience: float = PATIENCE
     ) -> None:
-        """Learn for so many epochs in all, or until so many do not raise the score; the rest is as in `try_values`."""
+        """Learn for so many epochs in all, or until so many do not raise the score.
+
+        Args:
+            report: is called with the number and the score of each epoch.
+        """
+        pipe: Tunable = run.pipe
         started = time.process_time()
         while len(self.scores) < epochs and not self.has_converged and self._n_since_best() <= patience:
             before = pipe.figures
-            learn(pipe, examples)
+            learn(pipe, run.examples)
             if pipe.figures is before and not self.scores:  # An epoch with new examples ends when the next one begins.
-                learn(pipe, examples)
+                learn(pipe, run.examples)
             if pipe.figures is before and self.scores:
                 self.has_converged = True
                 break
-            score = evaluate()
+            score = run.evaluate()
             self.scores.append(score.total)
             report(len(self.scores), score.total)
             if self.scores.index(max(self.scores)) == len(self.scores) - 1:
@@ -193,31 +205,6 @@ class RunningTrial:
     def result(self) -> Trial:
         """The result so far."""
         return Trial(self.values, max(self.scores), len(self.scores), self.non_zeros, self.seconds, self.counts)
-
-
-def try_values(
-    pipe: Tunable,
-    values: Values,
-    examples: Sequence[Example],
-    evaluate: Callable[[], Score],
-    epochs: int,
-    report: Callable[[int, float], None],
-) -> Trial:
-    """Learn with these values, starting from the result of the previous ones, until the score stops rising.
-
-    Args:
-        evaluate: returns the development score.
-        epochs: the max number of epochs.
-        report: is called with the number and the score of each epoch.
-
-    Raises:
-        ValueError: a value is not one that its parameter can have.
-    """
-    started = time.process_time()
-    pipe.retune(replace(pipe.solver, **values))
-    trial = RunningTrial(values, seconds=time.process_time() - started)
-    trial.go_on(pipe, examples, evaluate, epochs, report)
-    return trial.result()
 
 
 def rounds(n: int, epochs: int) -> list[int]:

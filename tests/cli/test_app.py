@@ -14,7 +14,7 @@ import typer
 from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 
-from spacy_ssvm.cli.app import ssvm
+from spacy_ssvm.cli.app import COMMANDS, ssvm
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.registry import ssvm_solvers
 
@@ -43,13 +43,13 @@ def test_the_commands_of_spacy_wait_for_none_of_ours():
     assert all(command in help_of_the_group for command in typer.main.get_command(ssvm).commands)
 
 
-def test_each_command_is_the_function_of_its_module():
+def test_each_command_is_a_function_of_its_module():
     group = typer.main.get_command(ssvm)
     assert list(group.commands) == sorted(group.commands) and "nothing" not in group.commands
     for name, command in group.commands.items():
-        module = name.replace("-", "_")
-        function = getattr(importlib.import_module(f"spacy_ssvm.cli.{module}"), f"{module}_command")
-        assert command.name == name and inspect.unwrap(command.callback) is function
+        module = importlib.import_module(f"spacy_ssvm.cli.{COMMANDS[name]}")
+        function = getattr(module, f"{name.replace('-', '_')}_command")
+        assert command.name == name and inspect.unwrap(command.callback) is inspect.unwrap(function)
         assert command.help.split("\n")[0] == function.__doc__.split("\n")[0]
         assert bool(command.context_settings) == (name in ("debug-data", "train", "tune"))
 

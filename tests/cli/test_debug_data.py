@@ -16,8 +16,8 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_ssvm.cli.debug_data import MAX_PLACES
-from spacy_ssvm.corpus.checks import documents
 from spacy_ssvm.corpus.checks.corpora import read
+from spacy_ssvm.corpus.checks.documents import BOUNDLESS, check_documents
 from spacy_ssvm.corpus.checks.trees import arcs, circles, nonprojective
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.tokenisation import retokenised
@@ -68,7 +68,7 @@ def check(tmp_path):
             for name, docs in (("train", train), ("dev", dev))
         ]
         if component is None:
-            found = documents.check(*corpora)
+            found = check_documents(*corpora)
         else:
             pipe = nlp.add_pipe(component, config=settings or {})
             report = check_annotation(pipe.codec, *corpora, listed)
@@ -125,7 +125,7 @@ def test_documents_that_the_reader_leaves_out(check):
 
 def test_documents_without_boundaries(check):
     """They are named; if they are in one corpus only, there is a warning."""
-    words = ["word"] * documents.BOUNDLESS
+    words = ["word"] * BOUNDLESS
     long, other = document(words), document([*words, "end"])
     of_sentences = document(words, sent_starts=[k % 20 == 0 for k in range(len(words))])
     issues = check([long, document()], [other])

@@ -10,10 +10,9 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 
-from spacy_ssvm.cli.drawn_mistakes import drawn
-from spacy_ssvm.cli.learning_curve import learning_curve
-from spacy_ssvm.inspect.parts import ComparedPart
-from spacy_ssvm.inspect.tallies import SentenceTokens
+from spacy_ssvm.cli.mistakes import drawn
+from spacy_ssvm.cli.plots import learning_curve
+from spacy_ssvm.inspect.parts import ComparedPart, SentenceTokens
 
 from ..pipeline.toy import EXAMPLES, LANG, parse, trained, tree_of
 from .calling import call, refusal, said
@@ -247,9 +246,8 @@ def test_the_same_drawing_in_every_process():
     code = """
 import spacy
 from spacy.tokens import Doc
-from spacy_ssvm.cli.drawn_mistakes import drawn
-from spacy_ssvm.inspect.parts import ComparedPart
-from spacy_ssvm.inspect.tallies import SentenceTokens
+from spacy_ssvm.cli.mistakes import drawn
+from spacy_ssvm.inspect.parts import ComparedPart, SentenceTokens
 doc = Doc(spacy.blank("xx").vocab, words=["a", "b", "c", "d", "e"])
 arcs = [ComparedPart(n, n + 1, f"g{n}", f"p{n}", (n + 2) % 5, (n // 2, n // 2 + 1)) for n in range(5)]
 spans = [ComparedPart(0, 2, "A", "B", None, (1, 3))]

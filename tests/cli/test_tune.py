@@ -12,9 +12,9 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example, biluo_to_iob
 from spacy.util import load_config
 
-from spacy_ssvm.cli import tuning_run
-from spacy_ssvm.cli.grid import with_settings
+from spacy_ssvm.cli import trials as tuner
 from spacy_ssvm.cli.score_counts import COUNTS, CountingScorer
+from spacy_ssvm.cli.trials import with_settings
 from spacy_ssvm.cli.tune import _plan
 from spacy_ssvm.solvers.dcd import Cpd
 from spacy_ssvm.training.tuning import MIN_DOCUMENTS, Trial, as_good, best_of, between, grid_points, halve, rounds
@@ -301,7 +301,7 @@ def test_trials_that_go_on_are_those_that_begin_anew_with_more_epochs(config, mo
     kept = trials(tune(path, *grid))
     assert len(kept) == 6 and {row[3] for row in kept} >= {"1", "4"}
     assert trials(tune(path, *grid, "--workers", 2)) == kept
-    monkeypatch.setattr(tuning_run, "MAX_KEPT", 0)
+    monkeypatch.setattr(tuner, "MAX_KEPT", 0)
     assert trials(tune(path, *grid)) == kept
     best = load_config(path.parent / "best.cfg")["components"]["ssvm_tagger"]
     left = [row for row in kept if int(row[3]) == 4]

@@ -8,16 +8,16 @@ from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob
 
-from spacy_ssvm.inspect.parts import ComparedPart, mistakes
-from spacy_ssvm.inspect.tallies import (
+from spacy_ssvm.inspect.parts import (
+    ComparedPart,
     SentenceTokens,
-    Tally,
     by_frequency,
     by_label,
     by_length,
     located,
+    mistakes,
+    overall,
     sentences_of,
-    tally,
 )
 from spacy_ssvm.pipeline.parser_scores import parser_score
 
@@ -79,6 +79,15 @@ def test_mistakes_of_tags():
     assert of("ssvm_tagger", one) == [ComparedPart(0, 1, "NOUN", "VERB"), ComparedPart(3, 4, "-", "VERB")]
 
 
+def counts(score):
+    """The number of gold parts, of predicted ones, and of right ones."""
+    return score.tp + score.fn, score.tp + score.fp, score.tp
+
+
+def counts_of(scores):
+    return {name: counts(score) for name, score in scores.items()}
+
+
 def test_counts_of_a_corpus_by_hand():
     vocab = spacy.blank(LANG).vocab
     gold = Doc(vocab, words=list("abcdefgh"), sent_starts=[1, 0, 1, 0, 0, 0, 0, 0])
@@ -94,15 +103,15 @@ def test_counts_of_a_corpus_by_hand():
     ]
     found = located(sentences, example.predicted, parts)
     assert [part.text for part in found] == ["a", "b", "c d", "f", "g h"]
-    assert tally(parts) == Tally(4, 4, 1) and tally([]) == Tally(0, 0, 0) and Tally(0, 0, 0).f1 == 0.0
-    assert by_label(parts) == {"A": Tally(2, 1, 1), "B": Tally(2, 3, 0)}
-    assert by_length(found) == {"1–5": Tally(2, 2, 1), "6–10": Tally(2, 2, 0)}
+    assert counts(overall(parts)) == (4, 4, 1) and counts(overall([])) == (0, 0, 0) and overall([]).fscore == 0.0
+    assert counts_of(by_label(parts)) == {"A": (2, 1, 1), "B": (2, 3, 0)}
+    assert counts_of(by_length(found)) == {"1–5": (2, 2, 1), "6–10": (2, 2, 0)}
     docs, seen = {3: example.predicted}, {"a": 100, "c": 2, "d": 9, "g": 1, "h": 1}
-    assert by_frequency(found, docs, seen) == {
-        "0": Tally(1, 2, 0),
-        "1": Tally(1, 0, 0),
-        "2–4": Tally(1, 1, 0),
-        "100 and more": Tally(1, 1, 1),
+    assert counts_of(by_frequency(found, docs, seen)) == {
+        "0": (1, 2, 0),
+        "1": (1, 0, 0),
+        "2–4": (1, 1, 0),
+        "100 and more": (1, 1, 1),
     }
     # Without gold sentences those predicted count, and without these the Doc.
     bare = Doc(vocab, words=[token.text for token in gold])
@@ -135,13 +144,13 @@ def test_counts_of_entities_are_those_of_the_scorer(seed):
     examples = [Example(*(random_entities(rng, nlp.vocab, text) for _ in range(2))) for _ in range(4)]
     compared = [part for example in examples for part in parts.compared(example)]
     by_scorer = get_ner_prf(examples)
-    counts = tally(compared)
-    assert [counts.precision, counts.recall, counts.f1] == pytest.approx(
+    score = overall(compared)
+    assert [score.precision, score.recall, score.fscore] == pytest.approx(
         [by_scorer["ents_p"], by_scorer["ents_r"], by_scorer["ents_f"]]
     )
     for label, figures in by_scorer["ents_per_type"].items():
         own = by_label(compared)[label]
-        assert [own.precision, own.recall, own.f1] == pytest.approx([figures["p"], figures["r"], figures["f"]])
+        assert [own.precision, own.recall, own.fscore] == pytest.approx([figures["p"], figures["r"], figures["f"]])
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -163,4 +172,6 @@ def test_counts_of_tags_and_arcs_are_those_of_the_scorers(seed):
         ("ssvm_parser", parser_score(examples)["las"]),
     ):
         parts = blank(factory).get_pipe(factory).codec.parts
-        assert tally([part for example in examples for part in parts.compared(example)]).recall == pytest.approx(score)
+        assert overall([part for example in examples for part in parts.compared(example)]).recall == pytest.approx(
+            score
+        )

@@ -9,8 +9,7 @@ pytest.importorskip("httpx", reason="fastapi's client needs httpx")
 from fastapi.testclient import TestClient
 
 from spacy_ssvm.serve import app as pages
-from spacy_ssvm.serve.guard import _HEADERS
-from spacy_ssvm.serve.running import MAX_BODY, guarded
+from spacy_ssvm.serve.running import _HEADERS, MAX_BODY, guarded
 
 from .pipelines import TEXT, TEXTS, lesson
 
@@ -139,8 +138,9 @@ def test_unknown_texts(client):
 def test_who_waits_too_long_is_told_so(session, monkeypatch):
     monkeypatch.setattr(pages, "WAITING", 0.01)
     alone = pages.OneAtATime(session)
-    with alone(), pytest.raises(pages.Busy), alone():
-        pass
+    with pytest.raises(pages.Busy):
+        alone(lambda _: alone(lambda found: found))
+    assert alone(lambda found: found) is session
 
 
 def test_a_full_disk_is_an_answer(session, monkeypatch):

@@ -23,7 +23,7 @@ import uvicorn
 
 from spacy_ssvm.cli import serve as command
 from spacy_ssvm.serve import app as pages
-from spacy_ssvm.serve import guard, running
+from spacy_ssvm.serve import running
 from spacy_ssvm.serve.lessons import JOURNAL
 from spacy_ssvm.serve.session import opened
 
@@ -174,7 +174,6 @@ def in_thread(app):
 
 def test_idle_connections_block_nobody_and_are_closed(recogniser, tmp_path, monkeypatch):
     monkeypatch.setattr(running, "PATIENCE", 0.2)
-    monkeypatch.setattr(guard, "PATIENCE", 0.2)
     with (
         opened(spacy.load(recogniser), tmp_path / "taught", TEXTS) as session,
         in_thread(pages.create_app(session)) as port,

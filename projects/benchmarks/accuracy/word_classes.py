@@ -22,7 +22,7 @@ from spacy.language import Language
 from spacy.util import load_config
 from tqdm import tqdm
 
-from spacy_ssvm.cli.corpus_config import class_templates
+from spacy_ssvm.cli.init_config import class_templates
 from spacy_ssvm.cli.score_counts import COUNTS
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.word_lists import MANIFEST, WordLists, feature_settings, make_lists, read_lists

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Concatenate, Literal, NamedTuple, ParamSpec
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -16,6 +16,7 @@ from ..reader import ColumnCorpus, SentenceCorpus, corpus_files, kind_of
 from ..tokenisation import Retokenised, retokenised
 
 Severity = Literal["error", "warning", "info"]
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,20 @@ def read(name: str, reader: Reader, nlp: Language) -> CorpusData:
     gold_preproc, max_length = (files.gold_preproc, files.max_length) if isinstance(files, Corpus) else (False, 0)
     again = retokenised(nlp, [document.doc for document in documents])
     return CorpusData(name, documents, examples, left_out, pieces, failure, gold_preproc, max_length, again, jackknife)
+
+
+def check(
+    severity: Severity, what: str, remedy: str, total: Callable[[CorpusData], int | None] = lambda corpus: None
+) -> Callable[[Callable[Concatenate[CorpusData, P], Iterable[str]]], Callable[Concatenate[CorpusData, P], list[Issue]]]:
+    """A check from a function that returns the places of an issue in a corpus; the rest is as in `Issue`."""
+
+    def made(find: Callable[Concatenate[CorpusData, P], Iterable[str]]) -> Callable[..., list[Issue]]:
+        def found(corpus: CorpusData, *args: P.args, **kwargs: P.kwargs) -> list[Issue]:
+            return issues(severity, corpus.name, what, list(find(corpus, *args, **kwargs)), remedy, total(corpus))
+
+        return found
+
+    return made
 
 
 def count_sentences(docs: Sequence[Doc]) -> int | None:

@@ -1,7 +1,7 @@
 """Checks for all components: labels, missing annotation, documents and tokens."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 
 from ...wording import counted
 from ..reader import same_tokens
-from .corpora import CorpusData, Issue, example_name, issues, place, whole
+from .corpora import CorpusData, Issue, check, example_name, issues, place, whole
 
 BOUNDLESS = 200
 """The number of tokens without a sentence boundary that is far above that of a sentence."""
@@ -36,40 +36,22 @@ def check_labels(
 ) -> list[Issue]:
     """Issues of the labels. name, labels: of the component. listed: the labels in [initialize], or None."""
     if not train:
-        remedy = "annotate the corpus, or remove the component"
-        return [Issue("error", "train", "labels", 0, (), remedy)]
+        return [Issue("error", "train", "labels", 0, (), "annotate the corpus, or remove the component")]
     all_issues = []
     if listed is not None:
         known = {*labels, *listed}
-        all_issues += issues(
-            "error",
-            "train",
-            "labels that initialize is not given",
-            _counted(train, train.keys() - known),
-            f"their tokens count as not annotated: add them to [initialize.components.{name}.labels]",
-        )
-        all_issues += issues(
-            "warning",
-            "train",
-            "labels that initialize is given, but that never occur",
-            sorted(known - train.keys()),
-            "nothing is learnt about them: remove them from the list, or add examples",
-        )
-    all_issues += issues(
-        "warning",
-        "train",
-        f"labels with fewer than {RARE} occurrences",
-        _counted(train, [label for label, count in train.items() if count < RARE]),
-        "add examples, or merge labels",
-    )
-    all_issues += issues(
-        "warning",
-        "dev",
-        "labels that the training corpus does not have",
-        _counted(dev, dev.keys() - train.keys()),
-        "they are never predicted: look for misspellings, or add training examples",
-    )
-    return all_issues
+        unlisted = _counted(train, train.keys() - known)
+        remedy = f"their tokens count as not annotated: add them to [initialize.components.{name}.labels]"
+        all_issues += issues("error", "train", "labels that initialize is not given", unlisted, remedy)
+        what, unused = "labels that initialize is given, but that never occur", sorted(known - train.keys())
+        remedy = "nothing is learnt about them: remove them from the list, or add examples"
+        all_issues += issues("warning", "train", what, unused, remedy)
+    rare = _counted(train, [label for label, count in train.items() if count < RARE])
+    what, remedy = f"labels with fewer than {RARE} occurrences", "add examples, or merge labels"
+    all_issues += issues("warning", "train", what, rare, remedy)
+    new = _counted(dev, dev.keys() - train.keys())
+    remedy = "they are never predicted: look for misspellings, or add training examples"
+    return all_issues + issues("warning", "dev", "labels that the training corpus does not have", new, remedy)
 
 
 def check_missing(corpus: CorpusData, missing: Sequence[int], what: str, is_completed: bool = True) -> list[Issue]:
@@ -100,19 +82,13 @@ def _counted(counts: Counter[str], labels: Collection[str]) -> list[str]:
     return [f"{label} ({counts[label]:,})" for label in sorted(labels, key=lambda label: (-counts[label], label))]
 
 
-def check(train: CorpusData, dev: CorpusData) -> list[Issue]:
+def check_documents(train: CorpusData, dev: CorpusData) -> list[Issue]:
     """Issues of the documents in each corpus, and of documents in both."""
     all_issues = []
     for corpus in (train, dev):
-        all_issues += (
-            _unread(corpus)
-            + _too_long(corpus)
-            + _boundless(corpus)
-            + _duplicates(corpus)
-            + (_misaligned(corpus) or _retokenised(corpus))
-            + _untagged(corpus)
-        )
-    return all_issues + _of_another_kind(train, dev) + _overlap(train, dev)
+        all_issues += _unread(corpus) + _too_long(corpus) + _boundless(corpus) + _duplicates(corpus)
+        all_issues += (_misaligned(corpus) or _retokenised(corpus)) + _untagged(corpus)
+    return all_issues + _of_another_kind(train, dev) + _overlap(dev, train)
 
 
 def _unread(corpus: CorpusData) -> list[Issue]:
@@ -128,37 +104,28 @@ def _too_long(corpus: CorpusData) -> list[Issue]:
     """Documents that spaCy's reader leaves out silently."""
     if corpus.gold_preproc or not corpus.max_length:
         return []
-    left_out = [
-        whole(name, doc)
-        for name, doc in corpus.documents
-        if len(doc) >= corpus.max_length and _longest_piece(doc) >= corpus.max_length
-    ]
-    return issues(
-        "error",
-        corpus.name,
+    left_out = [whole(name, doc) for name, doc in corpus.documents if _longest_piece(doc) >= corpus.max_length]
+    what = (
         f"documents with sentences of max_length = {corpus.max_length} tokens or more, or without sentences, which the "
-        "reader leaves out",
-        left_out,
-        "raise max_length, set it to 0, or annotate sentences",
+        "reader leaves out"
     )
+    return issues("error", corpus.name, what, left_out, "raise max_length, set it to 0, or annotate sentences")
 
 
-def _boundless(corpus: CorpusData) -> list[Issue]:
+@check(
+    "info",
+    f"examples with {BOUNDLESS} tokens or more without a sentence boundary",
+    "taggers and recognisers learn from pieces of them, a parser cuts them: set boundaries where there are any "
+    "(a file for spacy convert has empty lines between sentences, without a tab or a space)",
+    lambda corpus: len(corpus.examples),
+)
+def _boundless(corpus: CorpusData) -> list[str]:
     """Examples that are far longer than a sentence."""
-    where = [
+    return [
         f"{whole(example_name(number), example.reference)} ({_longest_piece(example.reference):,} tokens)"
         for number, example in enumerate(corpus.examples)
         if _longest_piece(example.reference) >= BOUNDLESS
     ]
-    return issues(
-        "info",
-        corpus.name,
-        f"examples with {BOUNDLESS} tokens or more without a sentence boundary",
-        where,
-        "taggers and recognisers learn from pieces of them, a parser cuts them: set boundaries where there are any "
-        "(a file for spacy convert has empty lines between sentences, without a tab or a space)",
-        len(corpus.examples),
-    )
 
 
 def _of_another_kind(train: CorpusData, dev: CorpusData) -> list[Issue]:
@@ -186,36 +153,34 @@ def _longest_piece(doc: Doc) -> int:
     return int(np.diff(np.concatenate([[0], starts, [len(doc)]])).max())
 
 
-def _duplicates(corpus: CorpusData) -> list[Issue]:
+@check(
+    "warning",
+    "documents that repeat an earlier one",
+    "remove them, unless texts are repeated in use, too",
+    lambda corpus: len(corpus.documents),
+)
+def _duplicates(corpus: CorpusData) -> Iterator[str]:
     first: dict[str, str] = {}
-    repeated = []
     for name, doc in corpus.documents:
         if doc.text in first:
-            repeated.append(f"{whole(name, doc)}, as {first[doc.text]}")
+            yield f"{whole(name, doc)}, as {first[doc.text]}"
         first.setdefault(doc.text, name)
-    remedy = "remove them, unless texts are repeated in use, too"
-    return issues(
-        "warning", corpus.name, "documents that repeat an earlier one", repeated, remedy, len(corpus.documents)
-    )
 
 
-def _misaligned(corpus: CorpusData) -> list[Issue]:
-    where = []
+@check(
+    "warning",
+    "tokens that differ from the tokens of the annotation",
+    "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
+    lambda corpus: corpus.n_tokens,
+)
+def _misaligned(corpus: CorpusData) -> Iterator[str]:
     for number, example in enumerate(corpus.examples):
         if not same_tokens(example):
             predicted = example.predicted
             shared = example.alignment.y2x.lengths
             for token, gold in enumerate(example.alignment.x2y):
                 if len(gold) != 1 or shared[gold[0]] != 1:
-                    where.append(place(example_name(number), predicted, token, token + 1))
-    return issues(
-        "warning",
-        corpus.name,
-        "tokens that differ from the tokens of the annotation",
-        where,
-        "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
-        corpus.n_tokens,
-    )
+                    yield place(example_name(number), predicted, token, token + 1)
 
 
 def _retokenised(corpus: CorpusData) -> list[Issue]:
@@ -224,15 +189,11 @@ def _retokenised(corpus: CorpusData) -> list[Issue]:
     if again is None:
         return []
     documents = [(corpus.documents[number], tokens) for number, tokens in again.misfits]
+    where = [place(name, doc, token, token + 1) for (name, doc), tokens in documents for token in tokens.tolist()]
     same = f"{again.n_docs - len(again.misfits):,} of {counted(again.n_docs, 'document')} are tokenised as annotated"
-    return issues(
-        "info" if again.fits else "warning",
-        corpus.name,
-        f"tokens that the tokenizer does not find in the raw text ({same})",
-        [place(name, doc, token, token + 1) for (name, doc), tokens in documents for token in tokens.tolist()],
-        f"on text, the components see other tokens than in training: {again.remedy}",
-        again.n_tokens,
-    )
+    what = f"tokens that the tokenizer does not find in the raw text ({same})"
+    remedy = f"on text, the components see other tokens than in training: {again.remedy}"
+    return issues("info" if again.fits else "warning", corpus.name, what, where, remedy, again.n_tokens)
 
 
 def _untagged(corpus: CorpusData) -> list[Issue]:
@@ -247,14 +208,12 @@ def _untagged(corpus: CorpusData) -> list[Issue]:
     return all_issues
 
 
-def _overlap(train: CorpusData, dev: CorpusData) -> list[Issue]:
+@check(
+    "warning",
+    "documents that are also in the training corpus",
+    "scores on them say nothing about new text: remove them from one of the corpora",
+    lambda dev: len(dev.documents),
+)
+def _overlap(dev: CorpusData, train: CorpusData) -> list[str]:
     known = {doc.text: name for name, doc in train.documents}
-    where = [f"{whole(name, doc)}, as {known[doc.text]}" for name, doc in dev.documents if doc.text in known]
-    return issues(
-        "warning",
-        dev.name,
-        "documents that are also in the training corpus",
-        where,
-        "scores on them say nothing about new text: remove them from one of the corpora",
-        len(dev.documents),
-    )
+    return [f"{whole(name, doc)}, as {known[doc.text]}" for name, doc in dev.documents if doc.text in known]

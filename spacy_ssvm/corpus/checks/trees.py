@@ -1,6 +1,6 @@
 """Checks of the annotation that `ssvm_parser` learns from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from ...models.tree.space import TreeGold
 from ...structures import UNKNOWN
 from ...words import words_of
-from .corpora import CorpusData, Document, Issue, example_name, issues, place, whole
+from .corpora import CorpusData, Document, Issue, Severity, check, example_name, issues, place, whole
 
 _MULTI_ROOT = "or, if each document is one sentence, set multi_root = true and gold_preproc = false"
 
@@ -102,82 +102,65 @@ def nonprojective(heads: np.ndarray) -> np.ndarray:
     return np.asarray(inside < last - first - 1)
 
 
-def _below_whitespace(corpus: CorpusData) -> list[Issue]:
-    where = [
+@check(
+    "warning",
+    "words whose head is whitespace",
+    "the head of the whitespace is learnt instead; a whitespace root is no head, so that words are left out if "
+    "there are several below it: correct the heads",
+)
+def _below_whitespace(corpus: CorpusData) -> list[str]:
+    return [
         place(name, doc, token.i, token.i + 1)
         for name, doc in corpus.documents
         for token in doc
         if token.head.is_space and not token.is_space
     ]
-    return issues(
-        "warning",
-        corpus.name,
-        "words whose head is whitespace",
-        where,
-        "the head of the whitespace is learnt instead; a whitespace root is no head, so that words are left out if "
-        "there are several below it: correct the heads",
-    )
 
 
-def _headless(corpus: CorpusData, multi_root: bool) -> list[Issue]:
-    where = []
+@check(
+    "error",
+    "tokens with a relation and no head (spaCy makes each its own head, though it is no root)",
+    "they are left out: give them heads, or the relation ROOT",
+)
+def _headless(corpus: CorpusData, multi_root: bool) -> Iterator[str]:
     for name, doc in corpus.documents:
-        tokens = headless(arcs(doc), [token.dep_ for token in doc], multi_root)
-        where += [place(name, doc, token, token + 1) for token in tokens.tolist()]
-    return issues(
-        "error",
-        corpus.name,
-        "tokens with a relation and no head (spaCy makes each its own head, though it is no root)",
-        where,
-        "they are left out: give them heads, or the relation ROOT",
-    )
+        for token in headless(arcs(doc), [token.dep_ for token in doc], multi_root).tolist():
+            yield place(name, doc, token, token + 1)
 
 
-def _circular(corpus: CorpusData) -> list[Issue]:
-    where = [
+@check("error", "documents whose heads contain a cycle", "the sentence is left out: correct its heads")
+def _circular(corpus: CorpusData) -> list[str]:
+    return [
         place(name, doc, int(tokens[0]), int(tokens[-1]) + 1)
         for name, doc in corpus.documents
         if len(tokens := circles(arcs(doc)))
     ]
-    return issues(
-        "error",
-        corpus.name,
-        "documents whose heads contain a cycle",
-        where,
-        "the sentence is left out: correct its heads",
-    )
 
 
-def _across_sentences(corpus: CorpusData) -> list[Issue]:
-    where = []
+@check(
+    "error",
+    "tokens with a head in another sentence (spaCy starts a sentence at the left edge of each root)",
+    f"the head is dropped or replaced: give each sentence a single root; {_MULTI_ROOT}",
+)
+def _across_sentences(corpus: CorpusData) -> Iterator[str]:
     for name, doc in corpus.documents:
         heads = arcs(doc)
         if not len(circles(heads)):
             sentence = np.cumsum(np.asarray(doc.to_array(SENT_START)) == 1)
             outside = (heads != UNKNOWN) & (sentence[heads] != sentence)
-            where += [place(name, doc, token, token + 1) for token in np.flatnonzero(outside).tolist()]
-    return issues(
-        "error",
-        corpus.name,
-        "tokens with a head in another sentence (spaCy starts a sentence at the left edge of each root)",
-        where,
-        f"the head is dropped or replaced: give each sentence a single root; {_MULTI_ROOT}",
-    )
+            yield from (place(name, doc, token, token + 1) for token in np.flatnonzero(outside).tolist())
 
 
-def _several_roots(corpus: CorpusData) -> list[Issue]:
-    """Issues of documents with several roots, if most documents have one."""
+@check(
+    "warning",
+    "documents with several roots, where most have one",
+    f"spaCy makes each root a sentence of its own: correct the roots; {_MULTI_ROOT}",
+)
+def _several_roots(corpus: CorpusData) -> list[str]:
+    """Documents with several roots, if most documents have one."""
     n_roots = [int((arcs(doc) == np.arange(len(doc))).sum()) for _, doc in corpus.documents]
     where = [whole(*document) for document, n in zip(corpus.documents, n_roots) if n > 1]
-    if len(where) >= n_roots.count(1):
-        return []
-    return issues(
-        "warning",
-        corpus.name,
-        "documents with several roots, where most have one",
-        where,
-        f"spaCy makes each root a sentence of its own: correct the roots; {_MULTI_ROOT}",
-    )
+    return where if len(where) < n_roots.count(1) else []
 
 
 def _too_long(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int) -> list[Issue]:
@@ -186,17 +169,12 @@ def _too_long(corpus: CorpusData, gold: Sequence[TreeGold], max_sentence: int) -
         for number, (example, trees) in enumerate(zip(corpus.examples, gold))
         if len(trees.flaws["cut"])
     ]
-    return issues(
-        "error",
-        corpus.name,
-        f"examples with a sentence of more than {max_sentence:,} tokens",
-        where,
-        "the sentence is cut, and heads in another part are dropped: annotate sentence boundaries",
-    )
+    what = f"examples with a sentence of more than {max_sentence:,} tokens"
+    remedy = "the sentence is cut, and heads in another part are dropped: annotate sentence boundaries"
+    return issues("error", corpus.name, what, where, remedy)
 
 
 def _nonprojective(corpus: CorpusData, gold: Sequence[TreeGold], is_projective: bool) -> list[Issue]:
-    """Issues of non-projective arcs; is_projective: whether the component builds projective trees only."""
     n_arcs = n_sentences = n_nonprojective = 0
     where = []
     for number, (example, trees) in enumerate(zip(corpus.examples, gold)):
@@ -213,17 +191,12 @@ def _nonprojective(corpus: CorpusData, gold: Sequence[TreeGold], is_projective: 
     if not n_nonprojective:
         return []
     share = 100 * len(where) / n_sentences
-    return [
-        Issue(
-            "warning" if is_projective else "info",
-            corpus.name,
-            f"arcs that are not projective, in {len(where):,} of {n_sentences:,} sentences ({share:.1f} %)",
-            n_nonprojective,
-            tuple(where),
+    what = f"arcs that are not projective, in {len(where):,} of {n_sentences:,} sentences ({share:.1f} %)"
+    severity: Severity = "warning" if is_projective else "info"
+    remedy = "the structure can build them"
+    if is_projective:
+        remedy = (
             "the nearest projective trees are learnt instead, and only projective trees are predicted: if there are "
             'many such arcs, try structure = "nonprojective"'
-            if is_projective
-            else "the structure can build them",
-            n_arcs,
         )
-    ]
+    return [Issue(severity, corpus.name, what, n_nonprojective, tuple(where), remedy, n_arcs)]

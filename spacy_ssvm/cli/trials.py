@@ -1,23 +1,25 @@
-"""Trials of `spacy ssvm tune` in this process: training runs, one for each choice of settings."""
+"""Trials of `spacy ssvm tune`: grids of values of a solver's parameters and of a component's settings, tried in
+this process, in training runs, one for each choice of settings.
+"""
 
+import copy
+import difflib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import srsly
+from spacy import util
 from spacy.language import Language
-from spacy.schemas import ConfigSchemaTraining
-from spacy.training import Example
 from spacy.training.initialize import init_nlp
-from spacy.util import registry, resolve_dot_names
 from thinc.api import Config
 
 from ..pipeline.component import SsvmPipe
 from ..pipeline.trained_state import TrainedState
-from ..training.tuning import PATIENCE, RunningTrial, Score, Trial, Values, learn, try_values
-from .grid import with_settings
-from .pipelines import annotate_before
+from ..training.tuning import GRID, PATIENCE, RunningTrial, Score, Trial, TuningRun, Values, learn
+from .reading import Reader, annotate_before, training_of
 from .score_counts import CountingScorer
+from .settings import SECTIONS
 
 MAX_KEPT = 20_000_000
 """The training tokens of all trials together up to which these are kept in memory; beyond, they begin anew."""
@@ -53,19 +55,6 @@ class TuningPlan(NamedTuple):
         return of_settings, {name: value for name, value in values.items() if name not in self.settings}
 
 
-class TuningRun(NamedTuple):
-    """A training run in which values of a solver are tried.
-
-    Attributes:
-        pipe: the component that is tuned, which has met the examples if trials are to start from scratch.
-        evaluate: returns the development score.
-    """
-
-    pipe: Any
-    examples: Sequence[Example]
-    evaluate: Callable[[], Score]
-
-
 class Tuner:
     """Tries values, and begins a training run for each choice of settings.
 
@@ -83,27 +72,26 @@ class Tuner:
         self._runs: dict[str, TuningRun] = {}
         self._kept: dict[int, tuple[RunningTrial, TrainedState]] = {}
         # What cannot be read is known before workers start, which inherit what has been read.
-        self._run(plan.divided(plan.points[0])[0])
+        self._run(plan.points[0])
 
     def follow(self, values: Values, report: Callable[[int, float], None]) -> Trial:
         """Try values from the result of the previous ones."""
-        settings, of_solver = self.plan.divided(values)
-        run = self._run(settings)
-        trial = try_values(run.pipe, of_solver, run.examples, run.evaluate, self.plan.epochs, report)
-        return replace(trial, values=values)
+        run, trial = self._run(values), RunningTrial(values)
+        run.pipe.retune(self._solver(run, values))
+        trial.go_on(run, self.plan.epochs, report)
+        return trial.result()
 
     def try_up_to(self, epochs: int, number: int, values: Values, report: Callable[[int, float], None]) -> Trial:
         """Try the values with this number for so many epochs in all: the kept trial goes on, or one from scratch."""
-        settings, of_solver = self.plan.divided(values)
-        run = self._run(settings)
+        run = self._run(values)
         before = run.pipe.trained
         if number in self._kept:
             trial, run.pipe.trained = self._kept.pop(number)
         else:
             trial = RunningTrial(values)
             run.pipe.trained = before.forked() if self.n_kept else before
-            run.pipe.retune(replace(run.pipe.solver, **of_solver), anew=True)
-        trial.go_on(run.pipe, run.examples, run.evaluate, epochs, report, self.patience)
+            run.pipe.retune(self._solver(run, values), anew=True)
+        trial.go_on(run, epochs, report, self.patience)
         if self.n_kept:
             self._kept[number] = trial, run.pipe.trained.without_predictor()
             run.pipe.trained = before
@@ -111,24 +99,28 @@ class Tuner:
 
     def forget_others(self, numbers: Collection[int]) -> None:
         """Forget all trials, and what they learn from, but for those with these numbers."""
-        settings = {_key(self.plan.divided(self.plan.points[number])[0]) for number in numbers}
+        settings = {self._key(self.plan.points[number]) for number in numbers}
         self._kept = {number: kept for number, kept in self._kept.items() if number in numbers}
         self._runs = {key: run for key, run in self._runs.items() if key in settings}
 
-    def _run(self, settings: Values) -> TuningRun:
-        key = _key(settings)
+    def _solver(self, run: TuningRun, values: Values) -> Any:
+        return replace(run.pipe.solver, **self.plan.divided(values)[1])
+
+    def _run(self, values: Values) -> TuningRun:
+        """The training run with the settings among these values."""
+        key = self._key(values)
         if key not in self._runs:
             if not self.n_kept:
                 self._runs.clear()
+            settings = self.plan.divided(values)[0]
             run = begun(self.plan._replace(config=with_settings(self.plan.config, self.plan.name, settings)), self.anew)
             if self.n_kept * sum(len(example.predicted) for example in run.examples) > MAX_KEPT:
                 self.n_kept = 0
             self._runs[key] = run
         return self._runs[key]
 
-
-def _key(settings: Values) -> str:
-    return str(srsly.json_dumps(settings, sort_keys=True))
+    def _key(self, values: Values) -> str:
+        return str(srsly.json_dumps(self.plan.divided(values)[0], sort_keys=True))
 
 
 def begun(plan: TuningPlan, anew: bool) -> TuningRun:
@@ -141,9 +133,7 @@ def begun(plan: TuningPlan, anew: bool) -> TuningRun:
         ValueError: there is nothing to learn from, or to choose values by.
     """
     nlp = init_nlp(plan.config)
-    training = registry.resolve(nlp.config.interpolate()["training"], schema=ConfigSchemaTraining)
-    names = [training["train_corpus"], training["dev_corpus"]]
-    train_corpus, dev_corpus = resolve_dot_names(nlp.config.interpolate(), names)
+    training, train_corpus, dev_corpus = training_of(nlp)
     if next(iter(dev_corpus(nlp)), None) is None:
         raise ValueError(f"There are no documents in {training['dev_corpus']} to choose the best values by")
     examples = list(train_corpus(nlp))
@@ -172,7 +162,7 @@ def _unread(nlp: Language, name: str) -> list[str]:
     return unread
 
 
-def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs: int, frozen: Sequence[str]) -> None:
+def _train_others(nlp: Language, name: str, examples: Sequence[Any], epochs: int, frozen: Sequence[str]) -> None:
     """Train the other components, as the annotation of those before the named one may be an input of its features.
 
     Raises:
@@ -188,7 +178,7 @@ def _train_others(nlp: Language, name: str, examples: Sequence[Example], epochs:
             raise ValueError(f'"{other}" learns, too: train it first, then source and freeze it to tune "{name}"')
 
 
-def _evaluation(nlp: Language, dev_corpus: Any, weights: dict[str, float]) -> Callable[[], Score]:
+def _evaluation(nlp: Language, dev_corpus: Reader, weights: dict[str, float]) -> Callable[[], Score]:
     """A function that returns the score by which `spacy train` chooses the best model."""
 
     def score() -> Score:
@@ -203,3 +193,109 @@ def _evaluation(nlp: Language, dev_corpus: Any, weights: dict[str, float]) -> Ca
         return Score(sum(weights[name] * value for name, value in found.items()), scorer.counts)
 
     return score
+
+
+def parsed_grid(grid: Sequence[str], block: dict[str, Any]) -> dict[str, list[Any]]:
+    """The values of --grid by parameter of the solver, or setting of the component, or the default values of C.
+
+    Args:
+        block: of the component, with all defaults.
+
+    Raises:
+        ValueError: an option is not NAME=VALUES, there is nothing of this name, or a parameter's value is no number.
+    """
+    solver = block["solver"]
+    solver_name = solver["@ssvm_solvers"]
+    tunable = [key for key, value in solver.items() if key[0] != "@" and key != "seed" and not isinstance(value, bool)]
+    if not grid and "C" not in tunable:
+        remedy = f"name one of {', '.join(tunable)} with --grid" if tunable else "there is nothing to tune"
+        raise ValueError(f"{solver_name} has no C: {remedy}")
+    values: dict[str, list[Any]] = {}
+    for option in grid:
+        name, equals, texts = option.partition("=")
+        if not equals:
+            raise ValueError(f"--grid {option}: expected NAME=VALUES, such as C=0.1,1")
+        if _is_setting(name, block):
+            values.setdefault(name, []).extend(map(_value, texts.split(",")))
+            continue
+        if name not in tunable:
+            if "." in name:
+                raise ValueError(f"--grid {option}: the component has no such setting; names are those of its sections")
+            raise ValueError(f"--grid {option}: {solver_name} has no parameter {name}{_suggestion(name, tunable)}")
+        values.setdefault(name, []).extend(_number(name, text) for text in texts.split(","))
+    return values or {"C": [*GRID]}
+
+
+def _is_setting(name: str, block: dict[str, Any]) -> bool:
+    """Whether a setting of a component has this name, such as "model.order", or can have it: "label_costs.O"."""
+    *path, last = name.split(".")
+    found = _section(block, path)
+    if found is None and path and path[-1] in SECTIONS:
+        found = {}
+    if not isinstance(found, dict) or last[:1] == "@" or name.split(".")[0] in ("factory", "solver"):
+        return False
+    return last in found or (bool(path) and path[-1] in SECTIONS)  # which have keys of their own
+
+
+def _section(block: dict[str, Any], path: Sequence[str]) -> Any:
+    """The section or setting at a path of a component's block; None if there is none."""
+    found: Any = block
+    for part in path:
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
+
+
+def value_in(block: dict[str, Any], name: str) -> Any:
+    """The value that a component's block has for a parameter of its solver, or a setting; "on" for a source."""
+    if name in block["solver"]:
+        return block["solver"][name]
+    *path, last = name.split(".")
+    found = _section(block, path)
+    if not isinstance(found, dict) or last not in found:
+        return 1 if path[-1:] == ["label_costs"] else None
+    return "on" if isinstance(found[last], dict) else found[last]
+
+
+def _value(text: str) -> Any:
+    """A value of a setting: in JSON, or a text."""
+    try:
+        return srsly.json_loads(text.strip())
+    except ValueError:
+        return text.strip()
+
+
+def with_settings(config: Config, component: str, values: Values) -> Config:
+    """The config with these settings of a component; "off" removes the entry of this name, "on" leaves it."""
+    changed = config.copy()
+    if not values:
+        return changed
+    filled = util.load_model_from_config(config, auto_fill=True).config["components"][component]
+    for name, value in values.items():
+        block, defaults = changed["components"][component], filled
+        *path, last = name.split(".")
+        for part in path:
+            defaults = defaults.get(part) or {}
+            if not isinstance(block.get(part), dict):
+                block[part] = copy.deepcopy(defaults)
+            block = block[part]
+        if value == "off":
+            block.pop(last, None)
+        elif value != "on":
+            block[last] = value
+    return changed
+
+
+def _suggestion(name: str, tunable: Sequence[str]) -> str:
+    by_lower = {known.lower(): known for known in tunable}
+    close = difflib.get_close_matches(name.lower(), by_lower, 1)
+    return f"; did you mean {by_lower[close[0]]}?" if close else f" to tune, only {', '.join(tunable)}"
+
+
+def _number(name: str, text: str) -> int | float | str:
+    text = text.strip()
+    for kind in (int, float):
+        try:
+            return kind(text) if text != "inf" else text
+        except ValueError:
+            continue
+    raise ValueError(f"--grid {name}: {text!r} is not a number; expected values such as {name}=0.1,1")

@@ -1,23 +1,133 @@
-"""Corpora that are read as in training: by the reader that training.dev_corpus names, with another path."""
+"""Reading for the commands: options that they share, pipelines, configs, and corpora as in training.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+A corpus is read by the reader that training.dev_corpus names, with another path.
+"""
+
+import configparser
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ParamSpec
 
 import srsly
+import typer
 from spacy import util
+from spacy.cli._util import import_code
 from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
+from spacy.tokens import Doc
 from spacy.training import Example
+from thinc.api import Config
 from wasabi import msg
 
 from ..corpus import conllu_reader
 from ..corpus.reader import ColumnCorpus, corpus_files
+from ..pipeline.component import SsvmPipe
 
+P = ParamSpec("P")
 OURS = "spacy-ssvm.Corpus.v1"
 SPACYS = "spacy.Corpus.v1"
-
 Reader = Callable[[Language], Iterable[Example]]
+
+CodePath = Annotated[
+    Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
+]
+ConfigPath = Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)]
+DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format or CoNLL-U", exists=True)]
+PipelineName = Annotated[str, typer.Argument(help="Package name or path of the pipeline")]
+
+
+def failing(title: str = "") -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """A command that ends with the message of an error, below this title, where what it is given cannot be used."""
+
+    def made(command: Callable[P, None]) -> Callable[P, None]:
+        @wraps(command)
+        def run(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                command(*args, **kwargs)
+            except (ImportError, OSError, ValueError) as error:
+                msg.fail(title or str(error), title and str(error), exits=1)
+
+        return run
+
+    return made
+
+
+def load_pipeline(
+    model: str | Path, code_path: Path | None, output: Path | None = None, with_disabled: bool = False
+) -> tuple[Language, dict[str, SsvmPipe]]:
+    """A pipeline and its spacy-ssvm components by name; the command fails if there are none.
+
+    Args:
+        output: the folder that the command saves to; the command fails if it is the pipeline's own folder, where the
+            original would be lost.
+        with_disabled: include the components that are disabled.
+    """
+    import_code(code_path)
+    nlp = loaded(model)
+    components = nlp.components if with_disabled else nlp.pipeline
+    pipes = {name: pipe for name, pipe in components if isinstance(pipe, SsvmPipe)}
+    if not pipes:
+        msg.fail(f"{model} has no component of spacy-ssvm", exits=1)
+    if output is not None and nlp.path is not None and output.resolve() == nlp.path.resolve():
+        msg.fail(f"{output} is the pipeline itself: name another folder for the output", exits=1)
+    return nlp, pipes
+
+
+def loaded(model: str | Path) -> Language:
+    """Load a pipeline; if it cannot be loaded, the command exits with a message instead of a traceback."""
+    try:
+        return util.load_model(model)
+    except (ImportError, OSError, ValueError, configparser.Error) as error:
+        msg.fail(f"{model} cannot be loaded", str(error), exits=1)
+
+
+def read_config(path: Path, overrides: dict[str, Any]) -> Config:
+    """A config with these overrides.
+
+    Raises:
+        ValueError: a section or setting is given twice.
+        ConfigValidationError: as `spacy.util.load_config`.
+    """
+    try:
+        return util.load_config(path, overrides=overrides)
+    except (configparser.DuplicateSectionError, configparser.DuplicateOptionError) as error:
+        what = (
+            f"{error.option} of [{error.section}]"
+            if isinstance(error, configparser.DuplicateOptionError)
+            else f"[{error.section}]"
+        )
+        raise ValueError(
+            f"{path}, line {error.lineno}: {what} is given a second time; change the first one, or override its "
+            "settings on the command line, as in --training.max_epochs 10"
+        ) from None
+
+
+def annotate_before(
+    nlp: Language, name: str, examples: Iterable[Example], components: Collection[str] | None = None
+) -> list[Example]:
+    """The examples, with their predicted Docs annotated by the components that come before the named one.
+
+    Args:
+        components: the components that may run; all by default.
+    """
+    annotated = list(examples)
+    before = nlp.pipe_names[: nlp.pipe_names.index(name)]
+    enabled = [other for other in before if components is None or other in components]
+    with nlp.select_pipes(enable=enabled):
+        docs: list[Doc] = list(nlp.pipe([example.predicted for example in annotated]))
+    for example, doc in zip(annotated, docs):
+        example.predicted = doc
+    return annotated
+
+
+def training_of(nlp: Language) -> tuple[dict[str, Any], Reader, Reader]:
+    """The resolved [training] of a pipeline, and the readers of its training and its development corpus."""
+    config = nlp.config.interpolate()
+    training: dict[str, Any] = util.registry.resolve(config["training"], schema=ConfigSchemaTraining)
+    train, dev = util.resolve_dot_names(config, [training["train_corpus"], training["dev_corpus"]])
+    return training, train, dev
 
 
 def dev_reader(
@@ -46,7 +156,8 @@ def dev_reader(
         reader, block = OURS, {}
     given = {key: value for key, value in block.items() if key not in ("@readers", "path")}
     overrides = _overrides(given, columns, gold_preproc)
-    if given.get("limit") and not _is_same(block.get("path"), path):
+    own = block.get("path")
+    if given.get("limit") and not (isinstance(own, str | Path) and Path(own).resolve() == path.resolve()):
         overrides["limit"] = 0
     settings = {**given, **overrides}
     if reader == SPACYS and not (given.get("gold_preproc") and _only_spacys(settings, path)):
@@ -121,10 +232,6 @@ def _only_spacys(settings: Mapping[str, Any], path: Path) -> bool:
     """Whether spaCy's reader yields other examples than ours, which marks a Doc of one sentence as one."""
     has_conllu = any(file.name.endswith(conllu_reader.SUFFIX) for file in corpus_files(path))
     return bool(settings.get("gold_preproc")) and "columns" not in settings and not has_conllu
-
-
-def _is_same(own: Any, path: Path) -> bool:
-    return isinstance(own, str | Path) and Path(own).resolve() == path.resolve()
 
 
 def _differ(value: Any, other: Any) -> bool:

@@ -157,18 +157,18 @@ def _read(path: Path, parse: Callable[[str], Record]) -> list[tuple[int, Record]
 
 
 def _first_column(line: str) -> str:
-    return line.split("\t")[0]
+    return line.split("\t")[0].strip()
 
 
 def _read_pairs(path: Path, form: str) -> list[tuple[int, str, str]]:
-    """The number, from 1, and the first two columns of each line.
+    """The number, from 1, and the first two columns of each line, without whitespace around them.
 
     Raises:
         ValueError: the file, or each of its lines, cannot be read, or there is no line.
     """
 
     def pair(line: str) -> tuple[str, str]:
-        columns = line.split("\t")
+        columns = list(map(str.strip, line.split("\t")))
         if len(columns) < 2 or not columns[0] or not columns[1]:
             raise ValueError(f'this is not "{form}": {line[:80]!r}')
         return columns[0], columns[1]

@@ -15,11 +15,15 @@ from ..corpus.word_lists import read_lists
 from .corpora import prepare
 from .corpus_config import commented, corpus_config
 from .languages import ANY_LANGUAGE, spacy_language
+from .pipelines import file_to_write
 from .settings import PIPELINE, make_config, named_components
 
 
 def init_config_command(
-    output: Annotated[Path, typer.Argument(help="File to save the config to, or - for stdout", allow_dash=True)],
+    output: Annotated[
+        Path,
+        typer.Argument(help="File to save the config to, or - for stdout", allow_dash=True, callback=file_to_write),
+    ],
     lang: Annotated[
         str | None,
         typer.Option("--lang", "-l", help="Code of the language; by default en, or that of the lists or the corpus"),

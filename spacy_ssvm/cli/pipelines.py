@@ -1,6 +1,7 @@
 """Options that the commands share, and ways to load a pipeline and annotate a corpus by a part of it."""
 
 import configparser
+import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +23,24 @@ CodePath = Annotated[
 ConfigPath = Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)]
 DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format or CoNLL-U", exists=True)]
 PipelineName = Annotated[str, typer.Argument(help="Package name or path of the pipeline")]
+
+
+def file_to_write(path: Path | None) -> Path | None:
+    """The path that an option names for a result, checked before the work that leads to it; the callback of options.
+
+    Raises:
+        typer.BadParameter: no file can be written there.
+    """
+    if path is None or str(path) == "-":
+        return path
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder: name a file")
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise typer.BadParameter(f"{path} cannot be written, as {above} is no folder")
+    if not os.access(path if path.exists() else above, os.W_OK):
+        raise typer.BadParameter(f"{path} cannot be written: there is no right to do so")
+    return path
 
 
 def load_pipeline(

@@ -15,7 +15,7 @@ from wasabi import msg
 from ..corpus.texts import find_files, reading_docs, record_of
 from ..files import format_of, read_records
 from ..pipeline.component import SsvmPipe
-from .pipelines import CodePath, PipelineName, load_pipeline
+from .pipelines import CodePath, PipelineName, file_to_write, load_pipeline
 
 
 class Text(NamedTuple):
@@ -46,7 +46,13 @@ def suggest_command(
         str | None, typer.Option("--component", "-n", help="Component to annotate for, if there are several")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="JSONL file for the suggestions, in place of standard output")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="JSONL file for the suggestions, in place of standard output",
+            callback=file_to_write,
+        ),
     ] = None,
     code_path: CodePath = None,
 ) -> None:

@@ -21,7 +21,7 @@ from ..pipeline.component import SsvmPipe
 from ..training.tuning import MIN_DOCUMENTS, PATIENCE, Trial, Values, as_good, best_of, between, grid_points
 from ..training.tuning import halve as halve_trials
 from .grid import parsed_grid, value_in, with_settings
-from .pipelines import CodePath, ConfigPath, read_config
+from .pipelines import CodePath, ConfigPath, file_to_write, read_config
 from .plots import new_figure, save_figure
 from .score_counts import COUNTS
 from .tuning_run import Tuner, TuningPlan
@@ -30,7 +30,7 @@ from .tuning_run import Tuner, TuningPlan
 def tune_command(
     context: typer.Context,
     config_path: ConfigPath,
-    output: Annotated[Path, typer.Argument(help="File for the config with the best values")],
+    output: Annotated[Path, typer.Argument(help="File for the config with the best values", callback=file_to_write)],
     component: Annotated[
         str | None, typer.Option("--component", "-n", help="Component to tune, if the config trains several")
     ] = None,

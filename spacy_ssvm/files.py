@@ -38,7 +38,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if number == 1 and line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+                if number == 1 and (line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in line[:2]):
                     raise ValueError(f"{path} is in UTF-16: save it in UTF-8")
                 if line.endswith(b"\n"):
                     line = line[:-1].removesuffix(b"\r")

@@ -136,11 +136,11 @@ def test_a_bad_record_is_left_out_with_file_and_line(reader, kind, tmp_path):
 
 
 @each_reader
-@pytest.mark.parametrize("codec", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-be", "utf-16-le without mark", "utf-16-be without mark"])
 def test_files_in_utf16_are_refused(reader, codec, tmp_path):
     name, _, _, read = READERS[reader]
     text = HEADS.get(reader, "") + record(reader, "one") * 3
-    content = text.encode(codec) if codec == "utf-16" else f"\ufeff{text}".encode(codec)
+    content = text.encode(codec.split()[0]) if codec != "utf-16-be" else f"\ufeff{text}".encode(codec)
     with pytest.raises(ValueError, match=rf"{name} is in UTF-16: save it in UTF-8"):
         read(written(tmp_path / name, content))
 
@@ -155,6 +155,33 @@ def test_compressed_files_are_read_alike(reader, tmp_path):
     (tmp_path / f"{name}.gz").write_bytes(cut_off)
     with pytest.raises(ValueError, match=r"\.gz cannot be read after line \d+"):
         read(tmp_path / f"{name}.gz")
+
+
+@pytest.mark.parametrize("reader", ["ClassFile", "Lexicon", "read_lexicon", "LexiconPatterns", "LemmaLexicon"])
+def test_whitespace_around_columns_is_no_part_of_them(reader, tmp_path):
+    name, _, _, read = READERS[reader]
+    plain, spaced = (record(reader, word) for word in ("one", " two "))
+    spaced = spaced.replace("\t", " \t ").replace("\n", " \n")
+    assert sorted(read(written(tmp_path / name, f"{plain}{spaced}".encode()))) in map(sorted, known(["one", "two"]))
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.tsv", "\t")])
+def test_stray_quotation_marks_do_not_hide_rows(name, delimiter, tmp_path):
+    rows = ["number,name", '1,19" rack', '2,"Big" Ben', '3,"Oslo"', '4,"Rio', "5,Bonn"]
+    path = written(tmp_path / name, "\n".join(rows).replace(",", delimiter).encode())
+    with pytest.warns(UserWarning, match=rf"2 rows of .*{name}, line 3: .*; {name}, line 5: unexpected end of data"):
+        assert TableColumn(path, "name")() == ['19" rack', "Oslo"]
+
+
+def test_half_of_a_character_is_no_pattern(tmp_path):
+    lines = ['{"label": "", "pattern": "A\\ud83d"}', '{"label": "", "pattern": "A\\ud83d\\ude00"}']
+    with pytest.warns(UserWarning, match=r"a\.jsonl, line 1: this is not \{"):
+        assert PatternFile(written(tmp_path / "a.jsonl", "\n".join(lines).encode()))() == ["A\U0001f600"]
+
+
+def test_an_empty_lemma_lexicon_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"lemma lexicon: .*a\.tsv is empty"):
+        read_lemma_lexicon(written(tmp_path / "a.tsv", b"\n"))
 
 
 def test_fields_of_a_table_may_contain_line_ends(tmp_path):
@@ -200,7 +227,8 @@ def test_words_that_are_to_get_classes_are_lines(tmp_path):
     assert VectorClasses(2, words=path)(vocab).keys() == set(map(get_string_id, ["a", "b\u2028c", "d"]))
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\ufeff"), max_size=9)))
+# A file that has a null at its beginning counts as one in UTF-16.
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\ufeff\0"), max_size=9)))
 def test_lines_are_those_that_were_written(tmp_path_factory, lines):
     lines = [line.rstrip("\r") for line in lines]
     for end in ("\n", "\r\n"):

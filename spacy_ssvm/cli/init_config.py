@@ -19,7 +19,7 @@ from ..corpus.word_lists import read_lists
 from ..features.sets import ner_features
 from .corpora import Corpora, prepare
 from .corpus_choices import TRAINING, Choices, choose, described
-from .reading import failing
+from .reading import failing, file_to_write
 from .settings import (
     ANY_LANGUAGE,
     PIPELINE,
@@ -33,7 +33,10 @@ from .settings import (
 
 @failing("No config was written")
 def init_config_command(
-    output: Annotated[Path, typer.Argument(help="File to save the config to, or - for stdout", allow_dash=True)],
+    output: Annotated[
+        Path,
+        typer.Argument(help="File to save the config to, or - for stdout", allow_dash=True, callback=file_to_write),
+    ],
     lang: Annotated[
         str | None,
         typer.Option("--lang", "-l", help="Code of the language; by default en, or that of the lists or the corpus"),

@@ -4,6 +4,7 @@ A corpus is read by the reader that training.dev_corpus names, with another path
 """
 
 import configparser
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
@@ -52,6 +53,24 @@ def failing(title: str = "") -> Callable[[Callable[P, None]], Callable[P, None]]
         return run
 
     return made
+
+
+def file_to_write(path: Path | None) -> Path | None:
+    """The path that an option names for a result, checked before the work that leads to it; the callback of options.
+
+    Raises:
+        typer.BadParameter: no file can be written there.
+    """
+    if path is None or str(path) == "-":
+        return path
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder: name a file")
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise typer.BadParameter(f"{path} cannot be written, as {above} is no folder")
+    if not os.access(path if path.exists() else above, os.W_OK):
+        raise typer.BadParameter(f"{path} cannot be written: there is no right to do so")
+    return path
 
 
 def load_pipeline(

@@ -32,7 +32,7 @@ from .evaluate import percentages, span_groups
 from .mistakes import mistakes_section, shown
 from .page import Bar, contents, heading, page, paragraph, scrolling, table
 from .plots import learning_curve, log_rows
-from .reading import CodePath, DataPath, dev_reader, failing, load_pipeline
+from .reading import CodePath, DataPath, dev_reader, failing, file_to_write, load_pipeline
 
 MAX_LABELS = 100
 """Labels whose scores are shown."""
@@ -42,7 +42,7 @@ MAX_LABELS = 100
 def report_command(
     model: Annotated[Path, typer.Argument(help="Path of the pipeline", exists=True, file_okay=False)],
     data_path: DataPath,
-    output: Annotated[Path, typer.Argument(help="HTML file for the report")],
+    output: Annotated[Path, typer.Argument(help="HTML file for the report", callback=file_to_write)],
     log: Annotated[
         Path | None,
         typer.Option(

@@ -16,7 +16,7 @@ from ..corpus.reader import unannotated
 from ..corpus.texts import find_files, reading_docs, record_of
 from ..files import format_of, read_records
 from ..pipeline.component import SsvmPipe
-from .reading import CodePath, PipelineName, failing, load_pipeline
+from .reading import CodePath, PipelineName, failing, file_to_write, load_pipeline
 
 
 class Text(NamedTuple):
@@ -48,7 +48,13 @@ def suggest_command(
         str | None, typer.Option("--component", "-n", help="Component to annotate for, if there are several")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="JSONL file for the suggestions, in place of standard output")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="JSONL file for the suggestions, in place of standard output",
+            callback=file_to_write,
+        ),
     ] = None,
     code_path: CodePath = None,
 ) -> None:

@@ -21,7 +21,7 @@ from ..pipeline.component import SsvmPipe
 from ..training.tuning import MIN_DOCUMENTS, PATIENCE, Trial, Values, as_good, best_of, between, grid_points
 from ..training.tuning import halve as halve_trials
 from .plots import new_figure, save_figure
-from .reading import CodePath, ConfigPath, read_config
+from .reading import CodePath, ConfigPath, file_to_write, read_config
 from .score_counts import COUNTS
 from .trials import Tuner, TuningPlan, parsed_grid, value_in, with_settings
 
@@ -29,7 +29,7 @@ from .trials import Tuner, TuningPlan, parsed_grid, value_in, with_settings
 def tune_command(
     context: typer.Context,
     config_path: ConfigPath,
-    output: Annotated[Path, typer.Argument(help="File for the config with the best values")],
+    output: Annotated[Path, typer.Argument(help="File for the config with the best values", callback=file_to_write)],
     component: Annotated[
         str | None, typer.Option("--component", "-n", help="Component to tune, if the config trains several")
     ] = None,

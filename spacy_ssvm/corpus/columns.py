@@ -1,7 +1,8 @@
 """Files with a word a line, as corpora of entities come: words in the first column, tags of entities in the last one.
 
 Columns are separated by tabs or spaces, and sentences by lines without text. A line that begins with -DOCSTART- begins
-a document; without any, each sentence is one. Of three columns or more, the second one has parts of speech.
+a document; without any, each sentence is one. Of three columns or more, the second one has parts of speech. Lines
+before a sentence that begin with # and a space or tab, and have no tag at their end, are comments.
 """
 
 import re
@@ -15,6 +16,8 @@ from spacy.vocab import Vocab
 from ..files import read_lines, report_left_out, text_of
 
 _MARK = "-DOCSTART-"
+_COMMENTS = ("# ", "#\t")
+"""Beginnings of comments: words may begin with #."""
 _TAG = re.compile(r"O|([BILUSEM])-(\S+)")
 """An entity tag in any of the schemes IOB, IOB2, BILUO and IOBES."""
 _BEGIN = "BUS"
@@ -45,6 +48,8 @@ def read_columns(path: Path, vocab: Vocab) -> Iterator[Doc]:
             document = []
         try:
             rows = [row for number, line in lines[int(is_mark) :] if (row := _row(line, number)).word]
+            if len(rows) > 1 and [row.word for row in rows] == [str(count) for count in range(1, len(rows) + 1)]:
+                raise ValueError(f"line {lines[0][0]}: the first column has numbers, and is to have the words")
         except ValueError as error:
             left_out.append(f"{path.name}, {error}")
             continue
@@ -57,31 +62,38 @@ def read_columns(path: Path, vocab: Vocab) -> Iterator[Doc]:
 
 
 def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
-    """Lines between lines without text, with their numbers; a mark begins another block."""
+    """Lines between lines without text, with their numbers and without comments; a mark begins another block.
+
+    A byte that is not in UTF-8 is a lone surrogate, as by Python's "surrogateescape".
+    """
     block: list[tuple[int, str]] = []
     for number, content in read_lines(path):
-        try:
-            line = text_of(content)
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from error
-        if block and (not line.strip() or line.startswith(_MARK)):
+        line = content.decode("utf8", "surrogateescape").rstrip()
+        is_first = not block or (len(block) == 1 and block[0][1].startswith(_MARK))
+        if is_first and line.startswith(_COMMENTS) and _TAG.fullmatch(line.split()[-1]) is None:
+            continue
+        if block and (not line or line.startswith(_MARK)):
             yield block
             block = []
-        if line.strip():
+        if line:
             block.append((number, line))
     if block:
         yield block
 
 
 def _row(line: str, number: int) -> _Row:
+    try:
+        text_of(line.encode("utf8", "surrogateescape"))
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from error
     columns = line.split("\t") if "\t" in line else line.split()
-    if len(columns) < 2 or _TAG.fullmatch(columns[-1].strip()) is None:
+    if len(columns) < 2 or _TAG.fullmatch(columns[-1]) is None:
         raise ValueError(
             f"line {number}: the last of several columns is to be the tag of an entity, such as B-PER or O, and this "
             f"is {line[:80]!r}"
         )
     pos = columns[1].strip() if len(columns) > 2 else ""
-    return _Row(columns[0].strip(), "" if pos in ("-", "_", "-X-") else pos, columns[-1].strip())
+    return _Row(columns[0].strip(), "" if pos in ("-", "_", "-X-") else pos, columns[-1])
 
 
 def _doc(sentences: Sequence[Sequence[_Row]], vocab: Vocab) -> Doc:

@@ -93,7 +93,8 @@ class PatternFile:
 class TableColumn:
     """A column of a table in a file with a line of headings: separated by tabs in .tsv, by commas otherwise.
 
-    Rows that do not reach to this column, and lines that are not in UTF-8, are left out, with a warning.
+    Rows that do not reach to this column or have a stray quotation mark, and lines that are not in UTF-8, are left out,
+    with a warning. A mark at the beginning of a cell that is not closed takes in all rows below.
 
     Called, raises:
         ValueError: the file, or each of its rows, cannot be read, or it has no column of this name.
@@ -105,20 +106,29 @@ class TableColumn:
     def __call__(self) -> list[Phrase]:
         left_out: list[str] = []
         lines = self._lines(left_out)
-        rows = csv.DictReader(lines, delimiter="\t" if format_of(self.path) == ".tsv" else ",")
+        rows = csv.DictReader(lines, delimiter="\t" if format_of(self.path) == ".tsv" else ",", strict=True)
         column = self.column.replace("\r", _RETURN)
         cells: list[str] = []
         try:
-            if column not in (rows.fieldnames or ()):
-                names = ", ".join(rows.fieldnames or ["none"]).replace(_RETURN, "\r")
-                raise ValueError(f'{self.path} has no column "{self.column}" but {names}')
-            for row in rows:
-                if (cell := row[column]) is None:
-                    left_out.append(f"{self.path.name}, line {rows.line_num}: the row has no {self.column}")
-                else:
-                    cells.append(cell.replace(_RETURN, "\r").strip())
+            names = list(rows.fieldnames or ())
         except csv.Error as error:
-            raise ValueError(f"{self.path}, line {rows.line_num}: {error}") from error
+            raise ValueError(f"{self.path}, line 1: {error}") from error
+        if column not in names:
+            listed = ", ".join(names or ["none"]).replace(_RETURN, "\r")
+            raise ValueError(f'{self.path} has no column "{self.column}" but {listed}')
+        while True:
+            line = rows.reader.line_num + 1
+            try:
+                row = next(rows)
+            except StopIteration:
+                break
+            except csv.Error as error:
+                left_out.append(f"{self.path.name}, line {line}: {error}; a quotation mark encloses a cell")
+                continue
+            if (cell := row[column]) is None:
+                left_out.append(f"{self.path.name}, line {rows.line_num}: the row has no {self.column}")
+            else:
+                cells.append(cell.replace(_RETURN, "\r").strip())
         report_left_out(self.path, left_out, not cells, "rows")
         return list(filter(None, cells))
 
@@ -181,6 +191,7 @@ def _pattern(line: str) -> tuple[Any, Phrase | None]:
     """
     try:
         found = srsly.json_loads(line)
+        srsly.json_dumps(found["pattern"]).encode()  # Half of a character is no text.
         return found["label"], _phrase(found["pattern"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f'this is not {{"label": …, "pattern": …}}: {line[:80]!r}') from error

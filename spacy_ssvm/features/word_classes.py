@@ -119,7 +119,7 @@ class VectorClasses:
         words = (
             None
             if self.words is None
-            else [word for _, word in _read(Path(self.words), lambda line: line.split("\t")[0])]
+            else [word for _, word in _read(Path(self.words), lambda line: line.split("\t")[0].strip())]
         )
         return classes_of_vectors(vocab.vectors, self.n_classes, self.seed, words)
 
@@ -161,14 +161,14 @@ def _read(path: Path, parse: Callable[[str], Record]) -> list[tuple[int, Record]
 
 
 def _read_pairs(path: Path, form: str) -> list[tuple[int, str, str]]:
-    """The number, from 1, and the first two columns of each line.
+    """The number, from 1, and the first two columns of each line, without whitespace around them.
 
     Raises:
         ValueError: the file, or each of its lines, cannot be read, or there is no line.
     """
 
     def pair(line: str) -> tuple[str, str]:
-        columns = line.split("\t")
+        columns = list(map(str.strip, line.split("\t")))
         if len(columns) < 2 or not columns[0] or not columns[1]:
             raise ValueError(f'this is not "{form}": {line[:80]!r}')
         return columns[0], columns[1]

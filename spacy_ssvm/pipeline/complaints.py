@@ -113,14 +113,31 @@ def unlearnt_annotation(names: Sequence[str]) -> str | None:
 
 def unset_annotation(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
     """Warning about token attributes that the features have learnt from, but that none of these Docs has."""
-    filled = [doc for doc in docs if len(doc)]
-    missing = [name for name in names if filled and not any(doc.has_annotation(name.upper()) for doc in filled)]
+    missing = _unset(names, docs)
     if not missing:
         return None
     return (
         f"it has learnt from token.{' and token.'.join(missing)}, which Docs do not have: put the component that sets "
         "it before this one (this is said once)"
     )
+
+
+def unset_in_corrections(names: Sequence[str], docs: Sequence[Doc]) -> str | None:
+    """Warning that these Docs, from which a component is corrected, have nothing of what it predicts from."""
+    missing = _unset(names, docs)
+    if not missing:
+        return None
+    return (
+        f"it predicts from token.{' and token.'.join(missing)}, which the Docs of an update do not have: what it "
+        "learns there need not hold where they are set. Annotate the predicted Docs, as by Example(nlp(text), ...) or "
+        "nlp.update(..., annotates=[...]) with the components that set it (this is said once)"
+    )
+
+
+def _unset(names: Sequence[str], docs: Sequence[Doc]) -> list[str]:
+    """Those of the token attributes that none of these Docs has."""
+    filled = [doc for doc in docs if len(doc)]
+    return [name for name in names if filled and not any(doc.has_annotation(name.upper()) for doc in filled)]
 
 
 def failed_batch(n_docs: int, error: Exception) -> str:

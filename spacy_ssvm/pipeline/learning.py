@@ -207,6 +207,9 @@ class Learning:
         codec, corrects = trained.codec, training.parameters.corrects
         survey: Survey = read.survey(codec)
         survey.of_corrections = corrects
+        if corrects:
+            docs = [read.examples[number].predicted for number in read.gold]
+            self.warn.once("corrected", complaints.unset_in_corrections(trained.record.reads, docs))
         new, surveyed = survey.new_labels(codec.labels), codec.with_survey(survey)
         if not survey.label_counts.keys().isdisjoint(codec.unlearnt):
             rest = tuple(label for label in codec.unlearnt if label not in survey.label_counts)

@@ -63,8 +63,8 @@ class Contents(dict[str, Any]):
         # No error: spaCy's find-threshold sets an item, and then assigns the whole.
         self._warn.once(
             "cfg",
-            f"cfg[{key!r}] = {value!r} changes nothing in the component, as cfg is a copy of what is saved: load the "
-            "pipeline with another config to change a setting (this is said once)",
+            f"cfg[{key!r}] = {value!r} alone changes nothing in the component, as cfg is a copy of what is saved: "
+            "assign cfg as a whole, or load the pipeline with another config (this is said once)",
         )
         super().__setitem__(key, value)
 

@@ -19,7 +19,7 @@ from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.registry import ssvm_solvers
 
 from ..kernels.processes import PREDICTION, TRAINING, run
-from .calling import call, refusal, said
+from .calling import call, plain, refusal, said
 
 TEXTS = [
     ("the old dog sees a cat", "D A N V D N"),
@@ -242,6 +242,19 @@ def test_compress_takes_code_and_disabled_components(tmp_path):
     files = [tmp_path / folder / "ssvm_ner" / "model" for folder in ("model", "small")]
     assert files[0].read_bytes() != files[1].read_bytes()
     Token.remove_extension("n_of_test")
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [("init-config", []), ("report", []), ("tune", []), ("suggest", ["--output"])], ids=str
+)
+@pytest.mark.parametrize("kind", ["folder", "in a file"])
+def test_a_result_that_cannot_be_written_is_refused_before_the_work(command, option, kind, tmp_path):
+    (tmp_path / "file").write_text("[nlp]")
+    arguments = {"init-config": [], "tune": [tmp_path / "file"]}.get(command, [tmp_path, tmp_path / "file"])
+    output = tmp_path if kind == "folder" else tmp_path / "file" / "new" / "result"
+    result = call(command, *arguments, *option, output)
+    complaint = "is a folder: name a file" if kind == "folder" else f"cannot be written, as {tmp_path / 'file'} is no"
+    assert result.exit_code == 2 and complaint in plain(result), result.output
 
 
 def test_warmup_refuses_an_unknown_solver():

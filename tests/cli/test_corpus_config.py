@@ -193,6 +193,27 @@ def test_a_folder_of_columns_is_converted(tmp_path):
     assert "save it to one" in refusal("init-config", "-", "--data", folder)
 
 
+def test_comments_before_a_sentence_are_no_words(tmp_path):
+    path = tmp_path / "a.iob2"
+    path.write_text("# source = x\n#\thttp://y\n#Bob\tB-per\t \n\n-DOCSTART- O\n# z\n# O\nBob\tB-per\n")
+    found = [[token.text for token in doc] for doc in read_columns(path, VOCAB)]
+    assert found == [["#Bob"], ["#", "Bob"]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        (b"1\tBob\tB-per\n2\tate\tO\n", "line 3: the first column has numbers"),
+        (b"Zo\xeb\tB-per\n", "line 3: this is not"),
+    ],
+)
+def test_a_sentence_that_cannot_be_read_leaves_others(lines, complaint, tmp_path):
+    path = tmp_path / "a.iob2"
+    path.write_bytes(b"Bob\tB-per\n\n" + lines + b"\nAda\tB-per\n")
+    with pytest.warns(UserWarning, match=rf"1 sentences of .* a\.iob2, {complaint}"):
+        assert [doc.text.strip() for doc in read_columns(path, VOCAB)] == ["Bob", "Ada"]
+
+
 def test_a_line_without_tag_is_named(tmp_path):
     path = tmp_path / "a.conll"
     path.write_text("Bob B-PER\n\nsleeps VB\n")

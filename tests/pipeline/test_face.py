@@ -83,7 +83,7 @@ def test_cfg_cannot_change_the_labels(factory):
 
 def test_an_item_of_cfg_is_not_set_silently():
     pipe = learnt("ssvm_tagger").get_pipe("ssvm_tagger")
-    with pytest.warns(UserWarning, match=r"cfg\['overwrite'\] = True changes nothing") as caught:
+    with pytest.warns(UserWarning, match=r"cfg\['overwrite'\] = True alone changes nothing") as caught:
         for _ in range(2):
             pipe.cfg["overwrite"] = True
     assert len(caught) == 1 and "overwrite" not in pipe.cfg

@@ -4,6 +4,7 @@ import re
 import warnings
 
 import pytest
+import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -156,3 +157,26 @@ def test_rehearsal_says_nothing(factory):
         warnings.simplefilter("always")
         nlp.rehearse([Example(doc(nlp, text), doc(nlp, text)) for text, _ in COMPONENTS[factory].corpus])
     assert not texts(caught)
+
+
+@pytest.mark.parametrize("factory", ["ssvm_lemmatizer", "ssvm_parser"])
+def test_a_correction_without_the_annotation_that_predictions_read_is_named(factory):
+    """As of a pipeline whose taggers have not seen the Docs of the update."""
+    words, given = ["dogs", "saw", "cats"], {"tags": ["N", "V", "N"], "pos": ["NOUN", "VERB", "NOUN"]}
+    nlp = spacy.blank("xx")
+    nlp.add_pipe(factory)
+    gold = {"lemmas": ["dog", "see", "cat"], "heads": [1, 1, 1], "deps": ["nsubj", "ROOT", "obj"]}
+    examples = [Example(Doc(nlp.vocab, words, **given), Doc(nlp.vocab, words, **given, **gold)) for _ in range(3)]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    for tagged in ({}, given):
+        again = spacy.blank("xx")
+        again.add_pipe(factory)
+        again.from_bytes(nlp.to_bytes())
+        reference = Doc(again.vocab, words, **{**gold, "lemmas": ["hound", "see", "cat"], "heads": [2, 2, 2]})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                again.update([Example(Doc(again.vocab, words, **tagged), reference)])
+        said = [str(warning.message) for warning in caught if "annotates=[...]" in str(warning.message)]
+        assert len(said) == (not tagged) and all("predicts from token.tag and token.pos" in text for text in said)

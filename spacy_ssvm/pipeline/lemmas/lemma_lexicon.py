@@ -50,19 +50,22 @@ def read_lemma_lexicon(path: str | Path) -> list[tuple[str, str, str]]:
     """Form, coarse tag and lemma of each line of a file; the registered function "spacy-ssvm.LemmaLexicon.v1".
 
     A line is "form<TAB>lemma" or "form<TAB>coarse tag<TAB>lemma"; without a tag, it is for all of them. Other lines are
-    left out, with a warning.
+    left out, with a warning. Whitespace around a column is no part of it.
 
     Raises:
-        ValueError: the file, or each of its lines, cannot be read.
+        ValueError: the file, or each of its lines, cannot be read, or there is no line.
     """
     try:
-        return [entry for _, entry in read_records(Path(path), _entry)]
+        entries = [entry for _, entry in read_records(Path(path), _entry)]
+        if not entries:
+            raise ValueError(f"{path} is empty")
     except ValueError as error:
         raise ValueError(f"lemma lexicon: {error}") from error
+    return entries
 
 
 def _entry(line: str) -> tuple[str, str, str]:
-    columns = line.split("\t")
+    columns = list(map(str.strip, line.split("\t")))
     if len(columns) not in (2, 3) or not columns[0] or not columns[-1]:
         raise ValueError(f"this is neither form<TAB>lemma nor form<TAB>tag<TAB>lemma: {line[:80]!r}")
     tag = columns[1] if len(columns) == 3 else ""

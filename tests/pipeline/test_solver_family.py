@@ -3,23 +3,22 @@
 import pytest
 from spacy.util import minibatch
 
-from spacy_ssvm.registry import ssvm_solvers
 from spacy_ssvm.training import training as training_module
 
 from .components import LABELS, SCORE, assert_certified, every
-from .toy import EXAMPLES, annotations, blank, parser_examples, templates, train, trained, tree_of
+from .toy import (
+    ALL_SOLVERS,
+    EXAMPLES,
+    NEARLY_UNREGULARISED,
+    annotations,
+    blank,
+    parser_examples,
+    templates,
+    train,
+    trained,
+    tree_of,
+)
 
-SOLVERS = sorted(name.split(".")[1] for name in ssvm_solvers.get_all())
-SETTINGS = {
-    "DCA": {"C": 10.0},
-    "LSE": {"C": 1.0},
-    "LSECuttingPlane": {"C": 1.0},
-    "Perceptron": {},
-    "PredictionMIRA": {},
-    "ProjectedSubgradient": {"epsilon": 1000.0},
-    "SAP": {"C": 10.0, "rho1": 0.1},
-}
-"""Where it is not C = 10: all are nearly unregularised."""
 EPOCHS = {"LSE": 20, "OneSlack": 40, "LSECuttingPlane": 40, "PredictionMIRA": 15, "ProjectedSubgradient": 60, "SAP": 25}
 CERTIFIED = {"CPD", "DCD", "DCDLight", "ExponentiatedGradient", "FrankWolfe", "LBFGS", "OneSlack", "SAP", "SDM"}
 FORGETFUL = {"Extragradient"}
@@ -28,7 +27,7 @@ FORGETFUL = {"Extragradient"}
 
 def settings_of(solver, factory):
     model = {"model": tree_of("projective", 1)} if factory == "ssvm_parser" else {}
-    return {"solver": solver, "solver_settings": SETTINGS.get(solver, {"C": 10.0}), **model}
+    return {"solver": solver, "solver_settings": NEARLY_UNREGULARISED[solver], **model}
 
 
 def check(nlp, factory, solver):
@@ -40,7 +39,7 @@ def check(nlp, factory, solver):
 
 
 @every
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", ALL_SOLVERS)
 def test_every_solver_is_saved_learns_on_after_loading_and_learns_a_few_examples(factory, solver):
     settings, epochs = {**settings_of(solver, factory), "corrections": False}, EPOCHS.get(solver, 10)
     nlp = trained(factory, 2, **settings)
@@ -52,7 +51,7 @@ def test_every_solver_is_saved_learns_on_after_loading_and_learns_a_few_examples
 
 
 @every
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", ALL_SOLVERS)
 def test_examples_may_be_added_and_may_change(factory, solver):
     nlp = blank(factory, **settings_of(solver, factory))
     examples = EXAMPLES[factory](nlp)
@@ -76,7 +75,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("kind", STREAMS)
-@pytest.mark.parametrize("solver", sorted({*SOLVERS} - FORGETFUL))
+@pytest.mark.parametrize("solver", sorted({*ALL_SOLVERS} - FORGETFUL))
 def test_a_stream_that_never_repeats_goes_online(kind, solver, monkeypatch):
     """One warning, working sets and data that do not grow, and learning that goes on."""
     monkeypatch.setattr(training_module, "MAX_NEW", 20)

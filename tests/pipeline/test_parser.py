@@ -335,3 +335,5 @@ def test_tags_that_another_component_sets_at_the_first_update_are_not_missed(is_
         warnings.simplefilter("error")
         again(in_sentences(again, WORDS, [0]))
         again(Doc(again.vocab, words=["The", "cat"], tags=["A", "B"], sent_starts=[True, False]))
+    again.update(parser_examples(again), sgd=False)
+    assert parser_of(again).cfg["reads"] == ["tag"], "a correction without tags does not make the component forget them"

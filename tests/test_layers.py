@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 import pytest
 
-import spacy_ssvm
 from spacy_ssvm.solvers.dcd import Dcd
 
 from .handmade import learnt
+from .sources import PACKAGE, dotted, trees
 
-PACKAGE = Path(spacy_ssvm.__file__).parent
 LEVELS = (
     {"spacy_ssvm", "files", "growth", "memory", "threads", "registry", "word_forms", "wording", "words"},
     {"kernels"},
@@ -54,7 +53,7 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "spacy_ssvm"
 
 
-MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+MODULES = {name_of(path): path for path in trees()}
 
 
 def imports(node: ast.AST, early: bool = True) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
@@ -63,7 +62,7 @@ def imports(node: ast.AST, early: bool = True) -> Iterator[tuple[ast.Import | as
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child, early
         late = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        late |= isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        late |= isinstance(child, ast.If) and dotted(child.test).endswith("TYPE_CHECKING")
         yield from imports(child, early and not late)
 
 
@@ -71,7 +70,7 @@ def imports(node: ast.AST, early: bool = True) -> Iterator[tuple[ast.Import | as
 def imported(path: Path) -> list[tuple[str, bool]]:
     """The full names that a module imports, of modules or of what they define, and whether it does so at import."""
     package, found = ["spacy_ssvm", *path.relative_to(PACKAGE).parent.parts], []
-    for statement, early in imports(ast.parse(path.read_text(encoding="utf8"))):
+    for statement, early in imports(trees()[path]):
         if isinstance(statement, ast.Import):
             found += [(alias.name, early) for alias in statement.names]
             continue

@@ -5,7 +5,9 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import srsly
@@ -39,6 +41,11 @@ def commands(paragraph: str) -> list[str]:
     return [" ".join(code.split()) for code in re.findall(r"`(python -m [^`]+)`", paragraph)]
 
 
+@cache
+def entries_of(project: Path) -> dict[str, Any]:
+    return srsly.read_yaml(project / "project.yml")
+
+
 def is_there(command: str) -> bool:
     """Whether a project has this command, or `spacy ssvm` has it."""
     words = shlex.split(command)[3:]
@@ -46,7 +53,7 @@ def is_there(command: str) -> bool:
         return words[1] in typer.main.get_command(ssvm).commands
     assert words[:2] == ["project", "run"], command
     name, folder, *options = words[2:]
-    project = srsly.read_yaml(ROOT / folder / "project.yml")
+    project = entries_of(ROOT / folder)
     named = {option.removeprefix("--vars.") for option in options[::2]}
     return named <= set(project["vars"]) and name in {*project["workflows"], *(c["name"] for c in project["commands"])}
 
@@ -69,7 +76,7 @@ def test_each_table_of_figures_names_the_commands_that_make_it() -> None:
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda path: path.name)
 def test_commands_of_a_project_run_what_is_there(project: Path) -> None:
     """Modules of the project with a `main`, its scripts, and spaCy."""
-    entries = srsly.read_yaml(project / "project.yml")
+    entries = entries_of(project)
     names = {entry["name"] for entry in entries["commands"]}
     assert all(names.issuperset(steps) for steps in entries["workflows"].values())
     for entry in entries["commands"]:

@@ -4,16 +4,10 @@ import re
 from importlib.metadata import distribution
 
 import pytest
-import spacy
 from spacy import registry
 from spacy.language import Language
 
-from .pipeline.toy import LANG
-
 ENTRY_POINTS = [point for point in distribution("spacy-ssvm").entry_points if point.group.startswith("spacy_")]
-SOLVERS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_ssvm_solvers")
-COMPONENTS = sorted(point.name for point in ENTRY_POINTS if point.group == "spacy_factories")
-SEQUENCES = sorted(set(COMPONENTS) - {"ssvm_parser"})
 
 
 PROMISED = {
@@ -61,52 +55,3 @@ def test_spacy_finds_what_the_entry_point_names(point):
         assert Language.has_factory(point.name)
     elif name != "cli":
         assert getattr(registry, name).get(point.name) is found
-
-
-def config(component: str, solver: str) -> str:
-    return f"""
-[nlp]
-lang = "{LANG}"
-pipeline = ["it"]
-
-[components]
-
-[components.it]
-factory = "{component}"
-
-[components.it.solver]
-@ssvm_solvers = {solver}
-"""
-
-
-def build(component: str, solver: str) -> Language:
-    return spacy.util.load_model_from_config(spacy.util.Config().from_str(config(component, solver)), auto_fill=True)
-
-
-@pytest.mark.parametrize("component", COMPONENTS)
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_every_solver_in_every_component(component, solver):
-    nlp = build(component, f'"{solver}"')
-    filled = nlp.config["components"]["it"]
-    assert filled["factory"] == component and filled["solver"]["@ssvm_solvers"] == solver
-    assert filled["solver"]["seed"] is None
-    again = spacy.util.load_model_from_config(nlp.config)
-    assert again.get_pipe("it").solver == nlp.get_pipe("it").solver
-
-
-@pytest.mark.parametrize(
-    "features",
-    [
-        {"@ssvm_features": "spacy-ssvm.Templates.v1", "templates": ["bias", "_.room[0]"], "hash_bits": 12},
-        {"@ssvm_features": "spacy-ssvm.TaggerFeatures.v1", "extra": ["norm[0]"]},
-        {"@ssvm_features": "spacy-ssvm.SenterFeatures.v1", "hash_bits": 20, "extra": ["tag[0]"]},
-        {"@ssvm_features": "spacy-ssvm.NerFeatures.v1", "gazetteers": {"city": "city.txt"}, "clusters": "brown.txt"},
-    ],
-)
-@pytest.mark.parametrize("component", SEQUENCES)
-def test_every_feature_set_in_every_sequence_component(component, features):
-    nlp = spacy.blank(LANG)
-    model = {"@architectures": "spacy-ssvm.Chain.v1", "features": features}
-    nlp.add_pipe(component, config={"model": model})
-    templates = nlp.get_pipe(component).model.attrs["templates"]
-    assert "bias" in templates and set(features.get("extra", [])) <= set(templates)

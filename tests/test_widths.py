@@ -3,22 +3,17 @@
 import ast
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "spacy_ssvm"
+from .sources import PACKAGE, nodes
+
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_"}
 """Public names that begin like private ones: of NamedTuples, and of spaCy's extension attributes."""
 
 
-@cache
-def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text(encoding="utf8")) for path in sorted(PACKAGE.rglob("*.py"))}
-
-
 def definitions() -> list[ast.ClassDef]:
-    return [node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return [node for found in nodes().values() for node in found if isinstance(node, ast.ClassDef)]
 
 
 @cache
@@ -93,8 +88,8 @@ def private_reads() -> list[str]:
     """Private attributes that are read from anything but `self`, `cls` and modules of the package."""
     return [
         f"{path.relative_to(PACKAGE)}:{node.lineno}: {name_of(node.value)}.{node.attr}"
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for path, found in nodes().items()
+        for node in found
         if isinstance(node, ast.Attribute)
         and node.attr.startswith("_")
         and not is_special(node.attr)
@@ -110,8 +105,8 @@ def test_few_private_attributes_are_read_from_outside():
 def test_few_imports_are_inside_functions():
     places = [
         f"{path.relative_to(PACKAGE)}:{part.lineno}"
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for path, found in nodes().items()
+        for node in found
         if isinstance(node, ast.FunctionDef)
         for part in ast.walk(node)
         if isinstance(part, ast.Import | ast.ImportFrom)

@@ -33,7 +33,6 @@ labelled = pytest.mark.parametrize("factory", LABELLED)
 sequences = pytest.mark.parametrize("factory", SEQUENCES)
 ATTRIBUTE = {factory: component.gold[0] for factory, component in COMPONENTS.items()}
 SCORE = {factory: component.score for factory, component in COMPONENTS.items()}
-SCORED = {factory: component.scored for factory, component in COMPONENTS.items()}
 LABELS = {factory: component.labels for factory, component in COMPONENTS.items()}
 NEW_LABEL = {factory: COMPONENTS[factory].new_label for factory in LABELLED}
 SVM = {"solver": "DCD"}

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import spacy
 
-from spacy_ssvm.models.packing import Packing
 from spacy_ssvm.structures.tree.decoders import decoder
 from spacy_ssvm.structures.tree.parts import SPANNING, Parts
 from spacy_ssvm.structures.tree.scored import KnownTree, TreeScores, heads_above
@@ -250,16 +249,6 @@ def test_trees_of_higher_order_are_refused():
     nlp = blank("ssvm_parser", **SVM, model=tree_of("projective", 2))
     with pytest.raises(ValueError, match=r"\[ssvm_parser\] trees of order 2 have no exact sums"):
         nlp.get_pipe("ssvm_parser").calibrate(mistaken("ssvm_parser", nlp))
-
-
-def test_compressing_makes_the_calibration_void(calibrated, tmp_path):
-    calibrated.to_disk(tmp_path)
-    pipe = spacy.load(tmp_path).get_pipe("ssvm_ner")
-    pipe.compress(Packing())
-    assert pipe.has_probabilities
-    with pytest.warns(UserWarning, match="the calibration is void"):
-        pipe.compress(Packing(weight_dtype="int8"))
-    assert not pipe.has_probabilities
 
 
 @pytest.mark.parametrize("score", [50.0, 7_000.0, 20_000.0])

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import spacy
 import srsly
@@ -18,8 +17,8 @@ from typer.testing import CliRunner
 
 from spacy_ssvm.cli.app import ssvm
 
-from .components import ATTRIBUTE, LABELS, SCORE, every, labelled
-from .toy import COMPONENTS, EXAMPLES, LANG, NEARLY_UNREGULARISED, SEQUENCES, annotations, doc, weights
+from .components import SCORE, every
+from .toy import COMPONENTS, EXAMPLES, LANG, SEQUENCES, weights
 
 TO_LEARN = {
     "training.max_epochs": 12,
@@ -65,17 +64,6 @@ def config(factory: str, folder: Path, name: str = "config", change=lambda fille
     return path
 
 
-def one_batch_per_epoch(factory: str, solver: str = "DCD"):
-    """A change of a config: updates with the whole corpus, by a solver that is nearly unregularised."""
-
-    def change(filled):
-        block = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1", **NEARLY_UNREGULARISED[solver]}
-        filled["components"][factory]["solver"] = block
-        filled["training"].update(batcher={**BATCH, "size": 10**9}, accumulate_gradient=1)
-
-    return change
-
-
 def score(nlp: spacy.Language, factory: str) -> float:
     return nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]]
 
@@ -83,10 +71,6 @@ def score(nlp: spacy.Language, factory: str) -> float:
 def train(path: Path, output: Path, settings: dict | None = None) -> spacy.Language:
     call("train", path, "--output", output, *options({**TO_LEARN, **(settings or {})}))
     return spacy.load(output / "model-last")
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -112,33 +96,6 @@ def test_init_config_and_fill_config(factory, folder):
     assert ("label_costs" in filled) == (factory in SEQUENCES)
     call("init", "fill-config", folder / "filled.cfg", folder / "again.cfg")
     assert (folder / "again.cfg").read_text() == (folder / "filled.cfg").read_text()
-
-
-def test_the_seed_of_the_system_reaches_the_solver(folder):
-    path = config("ssvm_tagger", folder, "seed")
-    assert load_config(path)["components"]["ssvm_tagger"]["solver"]["seed"] is None
-    zero, one, other = (
-        weights(train(path, folder / f"seed-{n}", {"system.seed": seed, "training.max_epochs": 2}), "ssvm_tagger")
-        for n, seed in enumerate((0, 0, 1))
-    )
-    assert zero == one != other
-
-
-@labelled
-def test_init_labels(factory, folder, trained):
-    path = config(factory, folder)
-    call("init", "labels", path, folder / f"{factory}-labels")
-    labels = srsly.read_json(folder / f"{factory}-labels" / f"{factory}.json")
-    assert set(labels) == set(LABELS[factory])
-    given = {"@readers": "spacy.read_labels.v1", "path": str(folder / f"{factory}-labels" / f"{factory}.json")}
-
-    def change(filled):
-        filled["initialize"]["components"] = {factory: {"labels": given}}
-
-    nlp, without = train(config(factory, folder, "labels", change), folder / f"{factory}-labels"), trained(factory)
-    models = (nlp, spacy.load(without.parent / "model-last"))
-    given, collected = (model.get_pipe(factory).to_bytes(exclude=["vocab", "cfg"]) for model in models)
-    assert given == collected
 
 
 @every
@@ -201,19 +158,6 @@ def test_two_runs_write_the_same_bytes(factory, reader, folder, tmp_path):
     assert [name for name in runs[0] | runs[1] if runs[0].get(name) != runs[1].get(name)] == []
 
 
-@every
-def test_train_on_what_has_no_annotation(factory, folder, tmp_path):
-    """An empty corpus, and one without labels."""
-    DocBin().to_disk(tmp_path / "empty.spacy")
-    DocBin(docs=[doc(spacy.blank(LANG), "No labels here")]).to_disk(tmp_path / "bare.spacy")
-    path = str(config(factory, folder))
-    for corpus, said in (("empty", "initialize"), ("bare", rf"\[{factory}\] none of the 1 training examples")):
-        if corpus == "empty" or factory in LABELS.keys() - {"ssvm_senter"}:
-            arguments = ["train", path, "--output", str(tmp_path), "--paths.train", str(tmp_path / f"{corpus}.spacy")]
-            with pytest.raises((ValueError, TypeError), match=said):
-                CliRunner().invoke(app, arguments, catch_exceptions=False)
-
-
 def test_train_on_files_of_another_format(folder, tmp_path):
     """spaCy's reader warns of them and yields nothing; the last line of the output says what to do."""
     (tmp_path / "train.tsv").write_text("Dogs\tN\n")
@@ -251,76 +195,25 @@ def test_train_on_what_a_frozen_component_writes(folder, trained, tmp_path):
     assert weights(nlp, "ssvm_tagger") == weights(spacy.load(trained("ssvm_tagger")), "ssvm_tagger")
 
 
-def trained_further(
-    factory: str, folder: Path, output: Path, epochs: int, source: Path | None = None, **settings
-) -> Path:
-    """The folder of a pipeline with the solver's state, whose component comes from a source."""
-
-    def change(filled):
-        one_batch_per_epoch(factory)(filled)
-        filled["components"][factory]["save_solver_state"] = True
-        if source is not None:
-            filled["components"][factory] = {"source": str(source)}
-
-    path = config(factory, folder, f"further-{output.name}", change)
-    train(path, output, {"training.max_epochs": epochs, "training.eval_frequency": 1, **settings})
-    return output / "model-last"
-
-
 @every
 def test_two_runs_equal_one(factory, folder, tmp_path):
     """A sourced component is not initialized, but learns on."""
-    first = trained_further(factory, folder, tmp_path / "first", 2)
-    second = trained_further(factory, folder, tmp_path / "second", 3, source=first)
-    once = trained_further(factory, folder, tmp_path / "once", 5)
+
+    def run(name: str, epochs: int, component: dict) -> Path:
+        def change(filled):
+            made = filled["components"][factory]
+            filled["components"][factory] = component if "source" in component else {**made, **component}
+            filled["training"].update(batcher={**BATCH, "size": 10**9}, accumulate_gradient=1)
+
+        settings = {"training.max_epochs": epochs, "training.eval_frequency": 1}
+        train(config(factory, folder, f"run-{name}", change), tmp_path / name, settings)
+        return tmp_path / name / "model-last" / factory
+
+    first = run("first", 2, {"save_solver_state": True})
+    second = run("second", 3, {"source": str(first.parent)})
+    once = run("once", 5, {"save_solver_state": True})
     for name in ("cfg", "model", "state"):
-        assert (second / factory / name).read_bytes() == (once / factory / name).read_bytes()
-
-
-def test_new_labels_and_a_block_for_initialization(folder, tmp_path):
-    """The block is spaCy's to pass over; labels of the new corpus are learnt, and the old ones are not forgotten."""
-    first = trained_further("ssvm_tagger", folder, tmp_path / "first", 10)
-    new = EXAMPLES["ssvm_tagger"](spacy.blank(LANG), [("Wow , ham !", "INTJ PUNCT NOUN PUNCT")])
-    DocBin(docs=[example.reference for example in new]).to_disk(tmp_path / "new.spacy")
-    corpora = dict.fromkeys(("paths.train", "paths.dev"), str(tmp_path / "new.spacy"))
-    settings = {**corpora, "initialize.components": {"ssvm_tagger": {"labels": ["NOUN"]}}}
-    with pytest.warns(UserWarning, match="there are new labels"):
-        second = trained_further("ssvm_tagger", folder, tmp_path / "second", 3, source=first, **settings)
-    nlp = spacy.load(second)
-    assert {"INTJ", "PUNCT", "DET"} <= set(nlp.get_pipe("ssvm_tagger").labels)
-    assert nlp.evaluate(new)[SCORE["ssvm_tagger"]] == 1.0
-    assert score(nlp, "ssvm_tagger") > 0.9
-
-
-@every
-def test_apply(factory, folder, trained, tmp_path):
-    (tmp_path / "texts.jsonl").write_text('{"text": "Eat blue ham"}\n{"text": ""}\n{"text": "Is Paris nice ?"}\n')
-    call("apply", trained(factory), tmp_path / "texts.jsonl", tmp_path / "out.spacy", "--force")
-    nlp = spacy.load(trained(factory))
-    docs = list(DocBin().from_disk(tmp_path / "out.spacy").get_docs(nlp.vocab))
-    assert [tokens.text for tokens in docs] == ["Eat blue ham", "", "Is Paris nice ?"]
-    assert all(tokens.has_annotation(ATTRIBUTE[factory]) for tokens in docs if len(tokens))
-
-
-@every
-def test_find_threshold(factory, folder, trained):
-    """Only entities have a threshold, of the group spans_key; what is not there is named, and no score is invented."""
-    arguments = "find-threshold", trained(factory), folder / f"{factory}.spacy", factory
-    missing = "spans_possible_f" if factory == "ssvm_ner" else "threshold"
-    assert missing in call(*arguments, "threshold", "spans_possible_f", expect=1)
-    result = CliRunner().invoke(app, [*map(str, arguments), "keep_fraction", SCORE[factory]])
-    assert isinstance(result.exception, ValueError) and "keep_fraction must be above 0" in str(result.exception)
-
-
-@every
-def test_assemble(factory, folder, trained, tmp_path):
-    """A pipeline from trained parts; one that was never trained is refused, as it has no labels."""
-
-    def change(filled):
-        filled["components"][factory] = {"source": str(trained(factory))}
-
-    call("assemble", config(factory, folder, "assembled", change), tmp_path / "assembled")
-    assert annotations(spacy.load(tmp_path / "assembled")) == annotations(spacy.load(trained(factory)))
+        assert (second / name).read_bytes() == (once / name).read_bytes()
 
 
 @every
@@ -349,30 +242,3 @@ def test_an_installed_package_loads_by_name(factory, folder, trained, tmp_path):
         check=False,
     )
     assert result.stdout.strip() == "['Eat', 'blue', 'ham']", result.stderr
-
-
-@every
-@pytest.mark.parametrize("packing", [{}, {"weight_dtype": "int8", "keep_fraction": 0.5}], ids=["exact", "pruned"])
-def test_model_best_outlives_a_solver_that_diverges(factory, packing, folder, tmp_path):
-    files = {}
-
-    @spacy.registry.callbacks("spacy_ssvm_tests.diverging")
-    def diverging():
-        def before_update(nlp, progress):
-            if progress["step"] == 6:
-                files.update(contents(tmp_path / "model-best"))
-                pipe = nlp.get_pipe(factory)
-                pipe.set_weights(np.full(pipe.problem().dimension, 1e31))
-
-        return before_update
-
-    def change(filled):
-        filled["components"][factory].update(packing)
-        filled["training"]["before_update"] = {"@callbacks": "spacy_ssvm_tests.diverging"}
-
-    path = config(factory, folder, "diverging", change)
-    with pytest.raises(ValueError, match=rf"\[{factory}\] cannot be saved: a weight is"):
-        call("train", path, "--output", tmp_path, *options(TO_LEARN), expect=1)
-    assert files and contents(tmp_path / "model-best") == files
-    nlp = spacy.load(tmp_path / "model-best")
-    assert score(nlp, factory) == nlp.meta["performance"][SCORE[factory]]

@@ -15,8 +15,7 @@ from spacy_ssvm.pipeline import compression
 from spacy_ssvm.pipeline.compression import CANDIDATES, compress_pipeline
 
 from .components import SCORE, every, learnt, learnt_as
-from .test_saving import correction
-from .toy import EXAMPLES, annotations
+from .toy import EXAMPLES
 
 NOTHING_LEFT = Packing("int8", 1e-9)
 """A packing that keeps the largest weights alone."""
@@ -87,18 +86,6 @@ def test_components_are_judged_by_what_counts(tmp_path):
     tags, names = compress_pipeline(tmp_path, EXAMPLES["ssvm_ner"], weights)
     assert tags.startswith("tags: ") and names.startswith("names: ")
     assert "ents_f" in names and "ents_p" not in names and "ents_r" not in names
-
-
-@every
-def test_corrections_of_a_compressed_component_outlive_saving(factory, tmp_path):
-    saved_pipeline(tmp_path, factory)
-    compress_pipeline(tmp_path, EXAMPLES[factory], {SCORE[factory]: 1.0})
-    for number in range(3):
-        nlp = spacy.load(tmp_path)
-        nlp.update([correction(nlp, factory, number)], sgd=False)
-        before = annotations(nlp)
-        nlp.to_disk(tmp_path)
-        assert annotations(spacy.load(tmp_path)) == before
 
 
 def trained_by_spacy(path, before_update=None, **settings):

@@ -10,14 +10,12 @@ from spacy_ssvm.models.chain.data import dimension
 from spacy_ssvm.models.chain.weights import split
 from spacy_ssvm.models.growing import NEW_LABEL_COST, exponents, rates
 from spacy_ssvm.models.packing import unpack_numbers
-from spacy_ssvm.models.protocol import Start
 from spacy_ssvm.models.tree.data import n_rows
-from spacy_ssvm.pipeline import trained_state
 from spacy_ssvm.solvers.dcd import Dcd
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
 
-from .components import COMPONENTS, NEW_LABEL, SCORE, every, learnt
+from .components import COMPONENTS, NEW_LABEL, SCORE, every, learnt, sequences
 from .toy import (
     EXAMPLES,
     SMALL_TREE,
@@ -65,46 +63,15 @@ def test_one_correction_is_learnt_at_once_and_everything_else_stays(factory):
     assert nlp.get_pipe(factory).certificate() is None
 
 
-CHAINS = [factory for factory in CORRECTED if factory != "ssvm_parser"]
-
-
-def starting(only_present: bool):
-    """`Start`, but for whether the data set may leave out the features that no Doc has."""
-    return lambda weights=None, by_default=False, *others, **named: Start(weights, only_present, *others, **named)
-
-
-@pytest.mark.parametrize("factory", CHAINS)
-def test_weights_of_features_that_no_doc_has_need_not_be_in_memory(factory, monkeypatch):
-    found = []
-    for only_present in (True, False):
-        monkeypatch.setattr(trained_state, "Start", starting(only_present))
-        nlp = learnt(factory)
-        for examples in ([corrected(nlp, factory)], EXAMPLES[factory](nlp), [corrected(nlp, factory)]):
-            nlp.update(examples, sgd=False)
-        pipe = nlp.get_pipe(factory)
-        pipe.trained.store()
-        found.append((len(pipe.trained.training.data.features), pipe.trained.structured.load()))
-    (few, present), (many, every_row) = found
-    assert 0 < few <= many
-    assert np.array_equal(present.keys, every_row.keys) and np.array_equal(present.seen, every_row.seen)
-    assert np.array_equal(present.rows.labels, every_row.rows.labels)
-    np.testing.assert_allclose(present.rows.values, every_row.rows.values, atol=1e-6)
-    np.testing.assert_allclose(present.transitions, every_row.transitions, atol=1e-6)
-
-
-@pytest.mark.parametrize("factory", CHAINS)
+@sequences
 @pytest.mark.parametrize("solver", [Perceptron(), Dcd(), Sap()], ids=lambda solver: type(solver).__name__)
 def test_another_solver_goes_on_from_all_weights_of_a_corrected_component(factory, solver):
     nlp = learnt(factory)
     pipe = nlp.get_pipe(factory)
     nlp.update([corrected(nlp, factory)], sgd=False)
-    n_rows_before, corrections = (
-        len(pipe.trained.structured.load().keys),
-        annotations(nlp, [COMPONENTS[factory].corpus]),
-    )
+    n_rows, before = len(pipe.trained.structured.load().keys), annotations(nlp)
     pipe.retune(solver)
-    assert len(pipe.trained.training.data.features) >= n_rows_before
-    assert annotations(nlp, [COMPONENTS[factory].corpus]) == corrections
+    assert len(pipe.trained.training.data.features) >= n_rows and annotations(nlp) == before
     nlp.update(EXAMPLES[factory](nlp), sgd=False)
     assert nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] > 0.9
 
@@ -125,9 +92,8 @@ def test_an_example_that_is_right_changes_no_byte(factory):
     before = pipe.to_bytes(exclude=["vocab"])
     losses = nlp.update(EXAMPLES[factory](nlp), sgd=False)
     assert losses == {factory: 0.0}
-    after = blank(factory).get_pipe(factory).from_bytes(pipe.to_bytes())
-    again = blank(factory).get_pipe(factory).from_bytes(before)
-    for mine, others in zip(after.trained.structured.load()[:2], again.trained.structured.load()[:2]):
+    loads = [blank(factory).get_pipe(factory).from_bytes(data) for data in (pipe.to_bytes(), before)]
+    for mine, others in zip(*(pipe.trained.structured.load()[:2] for pipe in loads)):
         for part, other in zip(mine, others) if isinstance(mine, tuple) else [(mine, others)]:
             assert np.array_equal(part, other)
 
@@ -219,31 +185,20 @@ def have_new(nlp, factory: str) -> list[bool] | None:
 
 
 @pytest.mark.parametrize("factory", POSITIVE)
-def test_only_examples_of_new_labels_are_more_than_corrections(factory):
+@pytest.mark.parametrize("is_added_before", [True, False])
+def test_only_examples_of_new_labels_are_more_than_corrections(factory, is_added_before):
     nlp = learnt(factory)
-    nlp.update([corrected(nlp, factory)], sgd=False)
-    assert have_new(nlp, factory) is None
+    if is_added_before:
+        nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
+        nlp = blank(factory).from_bytes(nlp.to_bytes())
+    else:
+        nlp.update([corrected(nlp, factory)], sgd=False)
+        assert have_new(nlp, factory) is None
     nlp.update([corrected(nlp, factory), positive(nlp, factory)], sgd=False)
     assert have_new(nlp, factory) == [False, True]
     nlp = blank(factory).from_bytes(nlp.to_bytes())
     nlp.update([positive(nlp, factory)], sgd=False)
     assert have_new(nlp, factory) is None, "it is not new any more"
-
-
-def test_a_label_that_was_added_before_saving_is_new_until_it_is_learnt():
-    nlp = learnt("ssvm_tagger")
-    nlp.get_pipe("ssvm_tagger").add_label("INTJ")
-    nlp = blank("ssvm_tagger").from_bytes(nlp.to_bytes())
-    nlp.update([corrected(nlp, "ssvm_tagger"), positive(nlp, "ssvm_tagger")], sgd=False)
-    assert have_new(nlp, "ssvm_tagger") == [False, True]
-
-
-def test_a_new_edit_script_is_a_correction():
-    nlp = learnt("ssvm_lemmatizer")
-    reference = Doc(nlp.vocab, words=WORDS, lemmas=["the", "xyz", "see", "Ulm"])
-    nlp.update([Example(Doc(nlp.vocab, words=WORDS), reference)], sgd=False)
-    assert have_new(nlp, "ssvm_lemmatizer") is None
-    assert [token.lemma_ for token in nlp(Doc(nlp.vocab, words=WORDS))] == ["the", "xyz", "see", "Ulm"]
 
 
 def test_by_setting_the_solver_completes_before_each_epoch():

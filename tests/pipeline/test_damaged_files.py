@@ -10,48 +10,28 @@ from spacy_ssvm.files import replace_files
 from spacy_ssvm.models.store import DamagedModel
 from tools.fuzzing import Fuzzer
 
-from .components import every, learnt, sequences
-from .toy import EXAMPLES, annotations, blank, train, trained, weights
+from .components import every, learnt
+from .toy import EXAMPLES, SEQUENCES, annotations, blank, train, trained, weights
 
 
-def fuzz(factory: str, n_files: int, record_property, **settings) -> None:
+@every
+@pytest.mark.parametrize("n_files", [30, pytest.param(2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("settings", [{}, pytest.param({"save_feature_names": True}, marks=pytest.mark.slow)])
+def test_damaged_models(factory, n_files, settings, record_property):
+    if settings and factory not in SEQUENCES:
+        pytest.skip("has no names of features")
     outcome = Fuzzer(factory, **settings).run(n_files)
     for name, count in zip(("tried", "sealed", "refused", "same", "edited"), outcome.row()):
         record_property(name, count)
-    assert outcome.crashes == []
-    assert outcome.wrong == []
+    assert outcome.crashes == [] and outcome.wrong == []
     assert outcome.tried == n_files == outcome.refused + outcome.same + outcome.edited
     assert 2 * outcome.refused > n_files and outcome.sealed == n_files // 2 and outcome.edited
 
 
-@every
-def test_damaged_models(factory, record_property):
-    fuzz(factory, 30, record_property)
+CHANGED = {"hash_bits": 60, "structure": "nonprojective", "order": 1, "max_heads": 1, "arcs": ["x"], "first_pass": []}
 
 
-@pytest.mark.slow
-@sequences
-def test_damaged_models_with_names_of_features(factory, record_property):
-    fuzz(factory, 500, record_property, save_feature_names=True)
-
-
-@pytest.mark.slow
-@every
-def test_thousands_of_damaged_models(factory, record_property):
-    fuzz(factory, 2500, record_property)
-
-
-@pytest.mark.parametrize(
-    ("attribute", "value"),
-    [
-        ("hash_bits", 60),
-        ("structure", "nonprojective"),
-        ("order", 1),
-        ("max_heads", 1),
-        ("arcs", ["x"]),
-        ("first_pass", []),
-    ],
-)
+@pytest.mark.parametrize(("attribute", "value"), CHANGED.items())
 def test_model_settings_that_were_changed(attribute, value):
     changed, nlp = learnt("ssvm_parser").get_pipe("ssvm_parser"), learnt("ssvm_parser")
     before = annotations(nlp)

@@ -13,23 +13,14 @@ from spacy.training import Example
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.pipeline.trained_state import TrainedState
 
-from .components import NEW_LABEL, TEXTS, every, learnt
+from .components import COMPONENTS, NEW_LABEL, SCORE, TEXTS, every, learnt
 from .toy import EXAMPLES, annotation, annotations, doc, trained
-
-SPACY_SCORERS = {
-    "ssvm_tagger": ("spacy.tagger_scorer.v1", "tag_acc"),
-    "ssvm_morphologizer": ("spacy.morphologizer_scorer.v1", "morph_acc"),
-    "ssvm_ner": ("spacy.ner_scorer.v1", "ents_f"),
-    "ssvm_senter": ("spacy.senter_scorer.v1", "sents_f"),
-    "ssvm_parser": ("spacy.parser_scorer.v1", "dep_las"),
-    "ssvm_lemmatizer": ("spacy.lemmatizer_scorer.v1", "lemma_acc"),
-}
 
 
 @every
 def test_spacys_own_scorer_works_in_place_of_ours(factory):
-    scorer, figure = SPACY_SCORERS[factory]
-    nlp = learnt(factory, scorer={"@scorers": scorer})
+    scorer = f"spacy.{COMPONENTS[factory].spacys.removeprefix('trainable_')}_scorer.v1"
+    nlp, figure = learnt(factory, scorer={"@scorers": scorer}), {"las": "dep_las"}.get(SCORE[factory], SCORE[factory])
     found, expected = (pipeline.evaluate(EXAMPLES[factory](nlp))[figure] for pipeline in (nlp, learnt(factory)))
     assert found == expected > 0.5
 
@@ -93,14 +84,12 @@ def test_an_item_of_cfg_is_not_set_silently():
 @every
 def test_parts_of_a_component_cannot_be_replaced_by_those_of_another(factory):
     """They would have no effect, or make a component that fails later."""
-    nlp, other = learnt(factory), learnt("ssvm_tagger" if factory == "ssvm_ner" else "ssvm_ner")
-    pipe, before = nlp.get_pipe(factory), annotations(nlp)
-    theirs = other.get_pipe(other.pipe_names[0])
+    nlp, other = learnt(factory), "ssvm_tagger" if factory == "ssvm_ner" else "ssvm_ner"
+    pipe, theirs, before = nlp.get_pipe(factory), learnt(other).get_pipe(other), annotations(nlp)
     for name in ("model", "vocab", "codec"):
         with pytest.raises((AttributeError, ValueError), match=rf"^\[{factory}\] .*{name}"):
             setattr(pipe, name, getattr(theirs, name))
-    labels = [(*pipe.labels, NEW_LABEL[factory])] if factory in NEW_LABEL else []
-    longer = [replace(pipe.codec, labels=more) for more in labels]
+    longer = [replace(pipe.codec, labels=(*pipe.labels, new)) for name, new in NEW_LABEL.items() if name == factory]
     for codec in (replace(pipe.codec, name="other"), None, *longer):
         with pytest.raises(ValueError, match=r"codec must be a .*Codec with the component's name and labels"):
             pipe.codec = codec

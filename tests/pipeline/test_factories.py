@@ -41,26 +41,9 @@ def test_a_factory_is_called_as_its_signature_says(factory):
 
 
 @pytest.mark.parametrize("factory", EXAMPLES)
-def test_all_settings_of_a_factory_have_defaults(factory):
-    nlp = spacy.blank("xx")
-    nlp.add_pipe(factory)
-    parameters = inspect.signature(Language.factories[factory]).parameters.values()
-    assert all(parameter.default is parameter.empty for parameter in parameters)
-    names = [parameter.name for parameter in parameters]
-    assert names[:2] == ["nlp", "name"] and {*names[2:]} == nlp.get_factory_meta(factory).default_config.keys()
-    assert {*names} & SHARED.keys() == SHARED.keys() - MISSING.get(factory, set())
-
-
-@pytest.mark.parametrize("factory", EXAMPLES)
 def test_the_settings_reach_the_component(factory):
-    given = {
-        "n_threads": 2,
-        "weight_dtype": "int8",
-        "keep_fraction": 0.5,
-        "save_solver_state": True,
-        "corrections": False,
-        "save_feature_names": True,
-    }
+    given = {"n_threads": 2, "weight_dtype": "int8", "keep_fraction": 0.5, "save_solver_state": True}
+    given |= {"corrections": False, "save_feature_names": True}
     config = {name: value for name, value in given.items() if name not in MISSING.get(factory, set())}
     pipe = spacy.blank("xx").add_pipe(factory, config=config)
     assert pipe.settings == Settings(2, Packing("int8", 0.5), True, "save_feature_names" in config, False)

@@ -5,7 +5,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from .components import LABELS, SCORE
-from .toy import EXAMPLES, MORPHS, blank, morphs_of, teach
+from .toy import EXAMPLES, MORPHS, blank, teach
 
 
 def words(text: str, **annotation) -> dict:
@@ -40,46 +40,14 @@ UNKNOWN = {
         r"4 of \d+ training tokens",
         [True, False, False, False, True, False, False],
     ),
-    "ssvm_parser": (
-        words("The old dog eats blue ham"),
-        words("The old dog eats blue ham", heads=[0, 1, 3, 3, 4, 3], deps=["", "", "nsubj", "", "", "obj"]),
-        "4 of 28 training tokens have no gold head",
-        [..., ..., (3, "nsubj"), ..., ..., (3, "obj")],
-    ),
 }
 """Words of the Doc, gold annotation, what is said of it, and what is found after learning; … stands for anything."""
-OTHER_TOKENS = {
-    "ssvm_tagger": (
-        words("I like greeneggs to_day"),
-        words("I like green_eggs today", tags=["PRON", "VERB", "ADJ", "NOUN", "ADV"]),
-        "1 of 28 training tokens",
-        ["PRON", "VERB", ..., "ADV", "ADV"],
-    ),
-    "ssvm_morphologizer": (
-        words("I like greeneggs to_day"),
-        words("I like green_eggs today", **morphs_of(["PRON", "VERB", "ADJ", "NOUN", "ADV"])),
-        "1 of 28 training tokens",
-        ["PRON", "VERB", ..., "ADV", "ADV"],
-    ),
-    "ssvm_ner": (
-        words("Annaberg lives"),
-        words("Anna_berg lives", ents=["B-PER", "O", "O"]),
-        "1 of 34 training tokens",
-        [..., "O"],
-    ),
-    "ssvm_senter": (
-        words("Eat ham.Eat eg_gs"),
-        words("Eat ham_._Eat eggs", sent_starts=[True, False, False, True, False]),
-        r"1 of \d+ training tokens",
-        [..., ..., False, False],
-    ),
-    "ssvm_parser": (
-        {"words": ["Ann", "a", "eats blue", "ham"], "spaces": [False, True, True, False]},
-        words("Anna eats blue ham", heads=[1, 1, 3, 1], deps=["nsubj", "ROOT", "amod", "obj"]),
-        r"\d of 26 training tokens have no gold head",
-        [..., ..., ..., (2, "obj")],
-    ),
-}
+OTHER_TOKENS = (
+    words("I like greeneggs to_day"),
+    words("I like green_eggs today", tags=["PRON", "VERB", "ADJ", "NOUN", "ADV"]),
+    "1 of 28 training tokens",
+    ["PRON", "VERB", ..., "ADV", "ADV"],
+)
 UNKNOWN_LABEL = (
     words("Eat green ham"),
     words("Eat green ham", tags=["VERB", "!NOUN", "NOUN"]),
@@ -94,11 +62,10 @@ VALUE = {
     "ssvm_morphologizer": lambda token: token.pos_ if str(token.morph) == MORPHS.get(token.pos_, "") else None,
     "ssvm_ner": lambda token: f"{token.ent_iob_}-{token.ent_type_}".removesuffix("-"),
     "ssvm_senter": lambda token: token.is_sent_start,
-    "ssvm_parser": lambda token: (token.head.i, token.dep_),
 }
 CASES = [
-    *((factory, *case) for cases in (UNKNOWN, OTHER_TOKENS) for factory, case in cases.items()),
-    ("ssvm_tagger", *UNKNOWN_LABEL),
+    *((factory, *case) for factory, case in UNKNOWN.items()),
+    *(("ssvm_tagger", *case) for case in (OTHER_TOKENS, UNKNOWN_LABEL)),
 ]
 
 

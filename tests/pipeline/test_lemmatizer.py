@@ -299,22 +299,6 @@ def test_a_correction_admits_a_lemma_beside_those_that_are_known():
     ]
 
 
-@pytest.mark.parametrize("annotation", [{"tags": ["D", "N"]}, {"pos": ["DET", "NOUN"], "morphs": ["", "Number=Plur"]}])
-def test_corrections_may_have_more_annotation_than_the_training_data(annotation):
-    """Words of the training data stay known, without tags and with others."""
-    nlp = blank(NAME)
-    nlp.get_pipe(NAME).from_bytes(learnt(NAME, min_tree_freq=2).get_pipe(NAME).to_bytes())
-    nlp.update([Example(doc(nlp, "the cats", **annotation), doc(nlp, "the cats", lemmas=["the", "feline"]))], sgd=False)
-    again = blank(NAME).from_bytes(nlp.to_bytes())
-    for pipeline in (nlp, again):
-        for more in ({}, annotation):
-            assert [token.lemma_ for token in pipeline(doc(pipeline, "the cats", **more))] == ["the", "feline"]
-            more = {name: [values[1]] * 4 for name, values in more.items()}
-            assert [token.lemma_ for token in pipeline(doc(pipeline, "She saw old dogs", **more))] == [
-                *("she", "see", "old", "dog")
-            ]
-
-
 def conllu(part: str, number: int) -> list[Doc]:
     """The first sentences of a part of EWT."""
     return list(conllu_to_docs("\n\n".join(sentences(part)[:number]), n_sents=1, no_print=True))

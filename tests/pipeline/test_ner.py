@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example, biluo_to_iob
 
-from spacy_ssvm.pipeline.ner import NerCodec
 from spacy_ssvm.structures.chain.biluo import FIXED
 
 from .components import learnt, written
@@ -99,19 +98,6 @@ def test_adjacent_entities_of_one_type_stay_two():
     assert written("ssvm_ner", nlp(doc(nlp, corpus[1][0]))) == [(1, 3, "PER")]
 
 
-@pytest.mark.parametrize("label", ["GPE", "UNKNOWN"])
-@pytest.mark.parametrize("first, end", [(0, 1), (0, 2), (2, 5)])
-def test_preset_entities_stay_with_their_ids(label, first, end):
-    nlp = learnt("ssvm_ner")
-    tokens = doc(nlp, "Anna Berg lives in New York .")
-    tokens.set_ents([Span(tokens, first, end, label, kb_id="Q1", span_id="id1")], default="missing")
-    after = nlp(tokens)
-    preset = next(entity for entity in after.ents if entity.start == first)
-    assert (preset.end, preset.label_, preset.kb_id_, preset.ent_id_) == (end, label, "Q1", "id1")
-    if end == 2:
-        assert written("ssvm_ner", after)[1:] == [(4, 6, "GPE")]
-
-
 def test_entity_ruler_goes_first():
     nlp = learnt("ssvm_ner")
     ruler = nlp.add_pipe("entity_ruler", before="ssvm_ner")
@@ -125,14 +111,6 @@ def test_entity_ruler_goes_first():
     ]
     assert (5, 6, "PER") in written("ssvm_ner", tokens)
     assert nlp.get_pipe("ssvm_ner").labels == ("GPE", "PER")
-
-
-def test_entity_ruler_behind_overwrites_nothing_by_default():
-    nlp = learnt("ssvm_ner")
-    nlp.add_pipe("entity_ruler").add_patterns(
-        [{"label": "CITY", "pattern": "York"}, {"label": "X", "pattern": "lives"}]
-    )
-    assert written("ssvm_ner", nlp(doc(nlp, SPANS[0][0]))) == [(0, 2, "PER"), (2, 3, "X"), (4, 6, "GPE")]
 
 
 def test_outside_is_no_preset_annotation():
@@ -227,44 +205,6 @@ def test_costs_trade_precision_for_recall():
 
     assert found({}) == 0
     assert found({"O": 0.1}) == 1
-
-
-def test_examples_are_read_again_only_where_their_annotation_has_changed(monkeypatch):
-    nlp = blank("ssvm_ner")
-    examples = ner_examples(nlp, [*SPANS, ("Anna", "U-PER")])
-    for example in examples:
-        example.predicted[0].is_sent_start = True
-    nlp.initialize(lambda: examples)
-    read = []
-    gold = NerCodec.gold
-    monkeypatch.setattr(NerCodec, "gold", lambda self, eg: read.append(eg.reference.text) or gold(self, eg))
-    nlp.update(examples, sgd=False)
-    assert read == []
-    examples[1].predicted.set_ents([], default="outside")
-    for _ in range(2):
-        nlp.update(examples, sgd=False)
-        assert read == [examples[1].reference.text]
-
-
-@pytest.mark.parametrize("gold_says, learns", [("B-GPE", "U-GPE"), (None, "U-PER")])
-def test_annotation_that_appears_after_initialize_binds_where_gold_is_unknown(gold_says, learns):
-    """Entities that an annotating component sets before each update hold where gold says nothing."""
-    nlp = spacy.blank(LANG)
-    ruler = nlp.add_pipe("entity_ruler")
-    nlp.add_pipe("ssvm_ner")
-    last = doc(nlp, SPANS[-1][0], ents=["B-PER", gold_says, "O", "O"])
-    examples = [*ner_examples(nlp)[:-1], Example(doc(nlp, last.text), last)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        nlp.initialize(lambda: examples)
-    ruler.add_patterns([{"label": "PER", "pattern": "Paris"}])
-    for _ in range(5):
-        nlp.update(examples, sgd=False, annotates=["entity_ruler"])
-    certificate = nlp.get_pipe("ssvm_ner").certificate()
-    assert gold_says is None or certificate.gap >= -1e-9 * certificate.primal  # without a certificate if incomplete
-    training = nlp.get_pipe("ssvm_ner").trained.training
-    gold = training.problem_by_row().data.gold
-    assert nlp.get_pipe("ssvm_ner").weight_labels[gold[-3]] == learns
 
 
 def test_negated_labels_are_refused_as_in_spacy():

@@ -59,7 +59,7 @@ class Run:
             return self.nlp.evaluate(examples)[SCORE[self.factory]]
 
     def predictions(self) -> list:
-        texts = [text for text, _ in COMPONENTS[self.factory].corpus]
+        texts = [text for text, _ in [*COMPONENTS[self.factory].corpus, *NEW.get(self.factory, [])]]
         docs = [doc(self.nlp, text) for text in [*texts, "Zebras sleep in Oslo", "Oslo"]]
         return [annotation(tokens) for tokens in self.nlp.pipe(docs)]
 
@@ -82,6 +82,10 @@ def corrected(run: Run) -> None:
 
 def packing_set(run: Run) -> None:
     run.pipe.compress(Packing("int8"))
+
+
+def packing_kept(run: Run) -> None:
+    run.pipe.compress(Packing())
 
 
 def compressed(run: Run) -> None:
@@ -132,21 +136,10 @@ def resumed(run: Run) -> None:
     run.nlp.resume_training()
 
 
-def disabled(run: Run) -> None:
-    run.nlp.disable_pipe(run.name)
-    run.nlp("Nothing is annotated")
-    train(run.nlp, run.examples(), 1)
-    run.nlp.enable_pipe(run.name)
-
-
-def frozen(run: Run) -> None:
-    run.nlp.update([run.correction()], sgd=False, exclude=[run.name])
-
-
 def label_added(run: Run) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*state of the solver is dropped")
-        assert run.pipe.add_label(NEW_LABEL[run.factory]) == 1
+        assert [run.pipe.add_label(NEW_LABEL[run.factory]) for _ in range(2)] == [1, 0]
 
 
 def label_added_aloud(run: Run) -> None:
@@ -200,11 +193,15 @@ def in_parts(run: Run) -> None:
         run.pipe.finish_update(None)
 
 
+def weights_set_aloud(run: Run) -> None:
+    run.pipe.set_weights(run.pipe.trained.training.weights_by_row())
+    assert run.pipe.to_bytes() == run.pipe.to_bytes(exclude=["state"])
+
+
 def weights_set(run: Run) -> None:
-    training = run.pipe.trained.training
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*state of the solver is dropped")
-        run.pipe.set_weights(training.weights_by_row())
+        weights_set_aloud(run)
 
 
 def retuned(run: Run) -> None:
@@ -226,17 +223,6 @@ def preset(run: Run) -> None:
     """Annotation that a Doc has already stays, and is no reason to annotate others differently."""
     for example in run.examples():
         run.pipe(example.reference.copy())
-
-
-def empty(run: Run) -> None:
-    docs = [Doc(run.nlp.vocab), doc(run.nlp, "Eat ham"), Doc(run.nlp.vocab)]
-    assert [len(tokens) for tokens in run.nlp.pipe(docs)] == [0, 2, 0]
-    run.nlp.update([Example(Doc(run.nlp.vocab), Doc(run.nlp.vocab))], sgd=False)
-
-
-def whitespace(run: Run) -> None:
-    for text in (" ", "\n\n", "Eat \n ham  "):
-        run.nlp(text)
 
 
 def merged(run: Run) -> None:
@@ -281,6 +267,13 @@ def both_are_right(run: Run, first, second) -> None:
     assert run.score([run.correction()]) == 1.0
     in_bytes(run)
     assert run.score([run.correction()]) == 1.0
+
+
+def stays_learnt(run: Run, first, second) -> None:
+    """What both have taught, saving does not change."""
+    first(run)
+    second(run)
+    stays(run, evaluated, in_bytes)
 
 
 def learns(run: Run, first, second) -> None:
@@ -336,6 +329,13 @@ def loaded(factory: str) -> Run:
     return Run(factory, learnt(factory), factory)
 
 
+def corrected_and_compressed(factory: str) -> Run:
+    run = loaded(factory)
+    for feature in (compressed, corrected, in_bytes):
+        feature(run)
+    return run
+
+
 def in_training(factory: str, **settings) -> Run:
     return Run(factory, trained(factory, 3, **settings), factory)
 
@@ -370,6 +370,11 @@ def with_given_labels(factory: str) -> Run:
 DROPPED, VOID = "state of the solver is dropped", "the calibration is void"
 PAIRS: list[tuple[Callable, Callable, Callable, Callable, str]] = [
     (loaded, corrected, on_disk, stays, "weights of the training and of the model"),
+    (loaded, corrected, resumed, stays, "the training that ends, and its weights"),
+    (loaded, corrected, label_added, stays, "corrected weights, widened"),
+    (corrected_and_compressed, pickled, on_disk, stays, "corrected weights beside those that are rounded"),
+    (corrected_and_compressed, resumed, sourced, stays, "corrected weights beside those that are rounded"),
+    (corrected_and_compressed, label_added, corrected, both_are_right, "corrected and rounded weights, widened"),
     (loaded, corrected, pickled, stays, "weights of the training and of the model"),
     (loaded, corrected, copied, stays, "weights of the training and of the model"),
     (loaded, corrected, sourced, stays, "the codec's name, which binds the model anew"),
@@ -377,8 +382,6 @@ PAIRS: list[tuple[Callable, Callable, Callable, Callable, str]] = [
     (loaded, corrected, in_a_zone, stays, "scores of word types, whose weights have moved"),
     (loaded, corrected, foreign, stays, "scores of word types"),
     (loaded, corrected, evaluated, stays, "what was written to Docs"),
-    (loaded, corrected, frozen, stays, "the training that update resumes"),
-    (loaded, corrected, disabled, stays, "the training that update resumes"),
     (loaded, corrected, asked, stays, "the predictor, and what was written to Docs"),
     (loaded, corrected, in_threads, stays, "the settings, which bind the model anew"),
     (loaded, corrected, in_processes, stays, "weights that are pickled"),
@@ -405,18 +408,24 @@ PAIRS: list[tuple[Callable, Callable, Callable, Callable, str]] = [
     (loaded, calibrated, pickled, keeps_probabilities, "facts that are pickled"),
     (loaded, calibrated, label_added, warns(VOID), "facts of weights that change"),
     (loaded, calibrated, corrected, warns(VOID), "facts of weights that change"),
+    (loaded, calibrated, packing_set, warns(VOID), "facts of weights that are rounded"),
+    (loaded, calibrated, packing_kept, keeps_probabilities, "facts of weights that are not rounded"),
+    (with_state, trained_on, weights_set_aloud, warns(DROPPED), "the state of other weights"),
     (loaded, label_added, on_disk, stays, "labels without weights in cfg"),
     (loaded, label_added, pickled, stays, "labels without weights in the codec"),
     (loaded, label_added, sourced, stays, "labels without weights in the codec"),
     (loaded, label_added, in_a_zone, stays, "the string of the label"),
     (loaded, label_added, preset, stays, "constraints by labels"),
     (loaded, label_learnt, on_disk, stays, "the order of labels"),
-    (loaded, label_learnt, rehearsed, learns, "labels that the tutor lacks"),
+    (loaded, label_learnt, copied, stays, "the order of labels"),
+    (loaded, compressed, label_learnt, stays_learnt, "weights that are rounded already, widened"),
+    (loaded, pruned, label_learnt, stays_learnt, "weights that are pruned already, widened"),
+    (loaded, merged, label_learnt, stays_learnt, "alignments"),
+    (loaded, label_learnt, rehearsed, stays, "labels that the tutor lacks"),
+    (loaded, label_added, rehearsed, stays, "labels that the tutor has not learnt"),
     (loaded, foreign, in_bytes, stays, "scores of word types"),
     (loaded, in_a_zone, foreign, stays, "word types that are forgotten"),
     (loaded, in_threads, foreign, stays, "word types that threads read"),
-    (loaded, in_threads, empty, stays, "shares of Docs"),
-    (loaded, in_threads, whitespace, stays, "shares of Docs"),
     (loaded, asked, preset, stays, "what was written to Docs"),
     (loaded, merged, trained_on, learns, "alignments"),
     (in_training, in_parts, renamed, learns, "the training that waits, and its name"),

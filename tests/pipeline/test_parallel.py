@@ -16,9 +16,10 @@ from spacy_ssvm import threads
 from spacy_ssvm.solvers import oracle_pass
 
 from .components import COMPONENTS, TEXTS, every, learnt
-from .test_solver_family import SOLVERS, settings_of
+from .test_solver_family import settings_of
 from .test_solver_state import slow_but_kinds
 from .toy import (
+    ALL_SOLVERS,
     EXAMPLES,
     SEQUENCES,
     annotation,
@@ -71,7 +72,7 @@ def noise(factory, n=30):
 
 
 @every
-@pytest.mark.parametrize("solver", slow_but_kinds((solver,) for solver in SOLVERS))
+@pytest.mark.parametrize("solver", slow_but_kinds((solver,) for solver in ALL_SOLVERS))
 def test_training_does_not_depend_on_the_number_of_threads(factory, solver):
     """Model, solver state, figures and certificate, byte for byte; L-BFGS shares its sums, and rounds."""
     found = []

@@ -1,6 +1,5 @@
 """Applying a component to Docs, alone and in a pipeline's stream."""
 
-import copy
 from dataclasses import replace
 from itertools import count, islice
 
@@ -132,22 +131,13 @@ def test_an_error_in_a_stream_costs_one_doc(factory, failure, monkeypatch):
 
     monkeypatch.setattr(owner, method, fails)
     bad = [doc(nlp, "boom"), doc(nlp, "Eat boom")]
-    docs = [*texts_as_docs(nlp), bad[0], *(tokens for _ in range(4) for tokens in texts_as_docs(nlp)), bad[1]]
+    docs = [*texts_as_docs(nlp), bad[0], *texts_as_docs(nlp), bad[1]]
     with pytest.raises(ZeroDivisionError):
-        list(nlp.pipe((tokens.copy() for tokens in docs), batch_size=64))
+        list(nlp.pipe((tokens.copy() for tokens in docs), batch_size=24))
     nlp.set_error_handler(lambda name, proc, docs, error: failed.append((name, proc, docs, type(error))))
-    assert list(nlp.pipe(docs, batch_size=64)) == [tokens for tokens in docs if tokens not in bad]
+    assert list(nlp.pipe(docs, batch_size=24)) == [tokens for tokens in docs if tokens not in bad]
     assert failed == [(factory, component, [tokens], ZeroDivisionError) for tokens in bad]
-    assert [annotation(tokens) for tokens in docs if tokens not in bad] == expected * 5
-
-
-@every
-def test_annotation_survives_the_doc_s_own_formats(factory):
-    nlp = learnt(factory)
-    for tokens in nlp.pipe(texts_as_docs(nlp)):
-        assert annotation(Doc(nlp.vocab).from_bytes(tokens.to_bytes())) == annotation(tokens)
-        assert annotation(Doc(nlp.vocab).from_json(tokens.to_json())) == annotation(tokens)
-        assert annotation(copy.copy(tokens)) == annotation(tokens)
+    assert [annotation(tokens) for tokens in docs if tokens not in bad] == expected * 2
 
 
 @every
@@ -163,23 +153,3 @@ def test_a_memory_zone_leaves_nothing_behind(factory):
         assert f"Transient{number}0" not in nlp.vocab.strings
     assert len(nlp.vocab.strings) == words_before
     assert annotations(nlp) == before
-
-
-@every
-def test_a_memory_zone_takes_what_is_known_of_its_words_with_it(factory):
-    """A word's attributes are read once; those of the zone's own lexemes are not to be found after it."""
-    nlp = learnt(factory)
-    reader = nlp.get_pipe(factory).trained.structured.reader
-
-    def keys():
-        return reader.read([doc(nlp, "Eat Transient ham")], nlp.vocab).keys
-
-    with nlp.memory_zone():
-        word = nlp.vocab["Transient"]
-        word.lower_ = word.norm_ = word.prefix_ = word.suffix_ = word.shape_ = "ham"
-        inside = keys()
-    after = keys()
-    nlp = learnt(factory)
-    reader = nlp.get_pipe(factory).trained.structured.reader
-    assert (after == keys()).all()
-    assert (after != inside).any()

@@ -7,7 +7,7 @@ from spacy.training import Example
 
 from spacy_ssvm.pipeline.patterns import Patterns
 
-from .components import COMPONENTS, every
+from .components import COMPONENTS, every, learnt
 from .toy import EXAMPLES, TAGGED, annotation, doc, tagged, trained, weights
 
 
@@ -63,19 +63,26 @@ def test_it_learns_nothing_from_patterns():
 
 @every
 def test_the_tutor_is_not_saved(factory):
+    """Its name is that of spaCy's components; None stands for a component without one."""
     nlp = trained(factory, 2)
-    before = weights(nlp, factory)
+    pipe, before = nlp.get_pipe(factory), weights(nlp, factory)
     assert nlp.rehearse(EXAMPLES[factory](nlp)) == {factory: 0.0}, "there is none before training is resumed"
     nlp.resume_training()
     assert weights(nlp, factory) == before
-
-
-def test_without_a_model_there_is_no_tutor():
-    """As with spaCy's components, whose `_rehearsal_model` is None where there is nothing to rehearse."""
-    nlp = trained("ssvm_tagger", 2)
-    nlp.resume_training()
-    pipe = nlp.get_pipe("ssvm_tagger")
     pipe._rehearsal_model = None
-    before = weights(nlp, "ssvm_tagger")
-    assert pipe._rehearsal_model is None and nlp.rehearse(raw(nlp, "ssvm_tagger")) == {"ssvm_tagger": 0.0}
-    assert weights(nlp, "ssvm_tagger") == before
+    assert pipe._rehearsal_model is None and nlp.rehearse(raw(nlp, factory)) == {factory: 0.0}
+    assert weights(nlp, factory) == before
+
+
+def test_it_looks_past_predictions():
+    """Docs that the component has processed since are rehearsed as their texts are."""
+    nlp, text = learnt("ssvm_ner"), "Anna Berg lives in New York ."
+    before = annotation(nlp(doc(nlp, text)))
+    nlp.resume_training()
+    wrong = doc(nlp, text, ents=["B-GPE", "I-GPE", "O", "O", "O", "O", "O"])
+    nlp.update([Example(doc(nlp, text), wrong)], sgd=False)
+    processed = nlp(doc(nlp, text))
+    assert annotation(processed) != before
+    for _ in range(15):
+        nlp.rehearse([Example(processed, processed.copy())])
+    assert annotation(nlp(doc(nlp, text))) == before

@@ -1,7 +1,5 @@
 """What is saved: nothing that a correction has set is lost, nothing is pruned twice, and all of it can be loaded."""
 
-import pickle
-
 import numpy as np
 import pytest
 import spacy
@@ -14,8 +12,8 @@ from spacy_ssvm.models.packing import Packing, unpack_numbers
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.models.tree.data import n_rows
 
-from .components import NEW_LABEL, SCORE, every, labelled, learnt
-from .toy import EXAMPLES, annotation, annotations, blank, morphs_of, train, trained
+from .components import SCORE, every, learnt
+from .toy import EXAMPLES, annotations, blank, morphs_of, train, trained
 
 COMPRESSED = {"weight_dtype": "int8", "keep_fraction": 0.5}
 N_CYCLES = 3
@@ -113,53 +111,6 @@ def frequent(nlp, factory: str) -> dict[int, int]:
 
 
 @every
-def test_files_grow_by_what_corrections_need(factory):
-    saved = learnt(factory, **COMPRESSED).get_pipe(factory).to_bytes()
-    sizes = []
-    for number in (0, 0, 0, 1):
-        nlp = loaded(factory, saved, **COMPRESSED)
-        nlp.update([correction(nlp, factory, number)], sgd=False)
-        saved = nlp.get_pipe(factory).to_bytes()
-        assert loaded(factory, saved, **COMPRESSED).get_pipe(factory).to_bytes() == saved
-        sizes.append(n_corrected(saved))
-    assert sizes[0] == sizes[1] == sizes[2] < sizes[3]
-
-
-@every
-def test_corrections_are_kept_whichever_way_they_are_saved(factory, tmp_path):
-    """In a folder, in bytes, pickled, twice in a row, sourced under another name."""
-    nlp = loaded(factory, learnt(factory, **COMPRESSED).get_pipe(factory).to_bytes(), **COMPRESSED)
-    nlp.update([correction(nlp, factory, 0)], sgd=False)
-    pipe, expected = nlp.get_pipe(factory), annotations(nlp)
-    for _ in range(2):
-        nlp.to_disk(tmp_path)
-    sent = pickle.loads(pickle.dumps(pipe))
-    assert sent.to_bytes() == pipe.to_bytes()
-    pipe.count_weights()
-    nlp.resume_training()
-    assert pipe.to_bytes(exclude=["vocab"]) == sent.to_bytes(exclude=["vocab"])
-    other = spacy.blank("xx")
-    other.add_pipe(factory, name="other", source=nlp)
-    for again in (spacy.load(tmp_path), loaded(factory, sent.to_bytes(), **COMPRESSED), other):
-        assert annotations(again) == expected
-        assert right(again, factory, [0])
-
-
-@labelled
-def test_a_label_that_comes_between_corrections(factory):
-    nlp = loaded(factory, learnt(factory, **COMPRESSED).get_pipe(factory).to_bytes(), **COMPRESSED)
-    rest = base(nlp.get_pipe(factory).to_bytes())
-    nlp.update([correction(nlp, factory, 0)], sgd=False)
-    before = annotations(nlp)
-    nlp.get_pipe(factory).add_label(NEW_LABEL[factory])
-    assert annotations(nlp) == before
-    nlp.update([correction(nlp, factory, 1)], sgd=False)
-    saved = nlp.get_pipe(factory).to_bytes()
-    assert base(saved) == rest
-    assert right(loaded(factory, saved, **COMPRESSED), factory, [0, 1]) == [0, 1]
-
-
-@every
 def test_compressing_a_corrected_model_prunes_what_training_has_left_alone(factory):
     nlp = learnt(factory)
     for number in range(3):
@@ -250,14 +201,6 @@ def test_a_state_that_cannot_be_loaded_is_not_saved(factory, tmp_path):
     assert (tmp_path / "state").read_bytes() == saved
 
 
-@labelled
-def test_a_label_that_no_file_can_hold_is_refused(factory):
-    nlp = blank(factory)
-    with pytest.raises(ValueError, match=rf"\[{factory}\]"):
-        nlp.get_pipe(factory).add_label("\ud800")
-    assert nlp.get_pipe(factory).labels == ()
-
-
 @every
 def test_every_bit_of_each_file_counts(factory, tmp_path):
     """Of a component that is calibrated, corrected and compressed, and of one with the state of its solver."""
@@ -297,21 +240,18 @@ def test_every_bit_of_each_file_counts(factory, tmp_path):
 @every
 def test_a_cfg_that_was_edited_by_hand_is_refused(factory, tmp_path):
     pipe = learnt(factory).get_pipe(factory)
-    pipe.cfg = {**pipe.cfg, "inverse_temperature": 2.5}
-    pipe.to_disk(tmp_path)
+    for beta in (2.5, 2.6):
+        pipe.cfg = {**pipe.cfg, "inverse_temperature": beta}
+        pipe.to_disk(tmp_path)
+        pipe = blank(factory).get_pipe(factory).from_disk(tmp_path)
+        assert pipe.inverse_temperature == beta
     cfg = srsly.read_json(tmp_path / "cfg")
     without = {key: value for key, value in cfg.items() if key != "inverse_temperature"}
     unsealed = {key: value for key, value in cfg.items() if key != "seal"}
-    for edited in ({**cfg, "inverse_temperature": 2.6}, without, unsealed, {**cfg, "labels_are_given": True}):
+    for edited in ({**cfg, "inverse_temperature": 2.5}, without, unsealed, {**cfg, "labels_are_given": True}):
         srsly.write_json(tmp_path / "cfg", edited)
         with pytest.raises(DamagedModel, match=rf"\[{factory}\] .*its cfg does not fit its seal"):
             blank(factory).get_pipe(factory).from_disk(tmp_path)
-    srsly.write_json(tmp_path / "cfg", cfg)
-    again = blank(factory).get_pipe(factory).from_disk(tmp_path)
-    assert again.inverse_temperature == 2.5
-    again.cfg = {**again.cfg, "inverse_temperature": 2.6}
-    again.to_disk(tmp_path)
-    assert blank(factory).get_pipe(factory).from_disk(tmp_path).inverse_temperature == 2.6
 
 
 @every
@@ -326,12 +266,9 @@ def test_a_cfg_of_another_model_is_refused(factory, tmp_path):
 
 def test_an_outlier_beside_it_does_not_round_a_correction_to_nothing():
     nlp = trained("ssvm_tagger")
-    vector = nlp.get_pipe("ssvm_tagger")
-    problem = vector.problem()
-    large = np.full(problem.dimension, 1e6)
-    vector.set_weights(large)
-    saved = loaded("ssvm_tagger", vector.to_bytes(), **COMPRESSED)
-    before = annotation(saved(correction(saved, "ssvm_tagger", 0).predicted))
-    saved.update([correction(saved, "ssvm_tagger", 0)], sgd=False)
-    again = loaded("ssvm_tagger", saved.get_pipe("ssvm_tagger").to_bytes(), **COMPRESSED)
-    assert right(again, "ssvm_tagger", [0]) and before
+    pipe = nlp.get_pipe("ssvm_tagger")
+    pipe.set_weights(np.full(pipe.problem().dimension, 1e6))
+    nlp = loaded("ssvm_tagger", pipe.to_bytes(), **COMPRESSED)
+    nlp.update([correction(nlp, "ssvm_tagger", 0)], sgd=False)
+    again = loaded("ssvm_tagger", nlp.get_pipe("ssvm_tagger").to_bytes(), **COMPRESSED)
+    assert right(again, "ssvm_tagger", [0])

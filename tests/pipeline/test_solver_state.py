@@ -14,20 +14,20 @@ from spacy_ssvm.training import state_file
 
 from .components import every
 from .toy import (
+    ALL_SOLVERS,
     EXAMPLES,
+    NEARLY_UNREGULARISED,
     TAGGED,
     TREES,
     blank,
     tagged,
     tagger_examples,
-    teach,
     train,
     tree_of,
 )
 
-SOLVERS = sorted(name.split(".")[1] for name in ssvm_solvers.get_all())
 VARIANTS = [
-    *((solver, {}) for solver in SOLVERS),
+    *((solver, {}) for solver in ALL_SOLVERS),
     ("DCA", {"beta": "inf"}),
     ("FrankWolfe", {"averaging": True}),
     ("LSE", {"kappa1": 1}),
@@ -51,13 +51,8 @@ def slow_but_kinds(variants):
     ]
 
 
-LEARNS = {
-    "Extragradient": {"C": 10.0},
-    "LSECuttingPlane": {"C": 1.0},
-    "ProjectedSubgradient": {"epsilon": 3.0},
-    "SAP": {"C": 10.0, "rho1": 0.1},
-}
-"""Where the default is too small to learn anything from a few examples."""
+LEARNS = {solver: NEARLY_UNREGULARISED[solver] for solver in ("Extragradient", "LSECuttingPlane", "SAP")}
+LEARNS["ProjectedSubgradient"] = {"epsilon": 3.0}
 NEVER_DONE = {"tolerance": 0.0}
 
 
@@ -75,8 +70,10 @@ def without_state(nlp) -> bytes:
     return component(nlp).to_bytes(exclude=["vocab", "state"])
 
 
-def fresh(factory, examples=None, **config):
+def fresh(factory, examples=None, n_parts=1, **config):
+    """A pipeline before its first epoch, with a seed that is not in the config of the component, and its examples."""
     nlp = blank(factory, **config)
+    nlp.config["training"].update(seed=5, accumulate_gradient=n_parts)
     found = (examples or EXAMPLES[factory])(nlp)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -115,29 +112,13 @@ def test_epochs_then_more_equal_all_in_one_go(solver, more):
     assert component(loaded).figures == component(nlp).figures
 
 
-def test_a_saved_state_keeps_the_seed_of_its_training():
-    config = settings("DCD")
-    nlp = blank("ssvm_tagger", **config)
-    nlp.config["training"]["seed"] = 5
-    examples = teach(nlp, tagger_examples(nlp), 2)
-    loaded = again(nlp, "ssvm_tagger", **config)
-    train(nlp, examples, 3)
-    train(loaded, tagger_examples(loaded), 3)  # A warning would say that the state is dropped.
-    assert component(loaded).to_bytes(exclude=["vocab"]) == component(nlp).to_bytes(exclude=["vocab"])
-
-
 @every
-@pytest.mark.parametrize("solver", slow_but_kinds((solver,) for solver in SOLVERS))
+@pytest.mark.parametrize("solver", slow_but_kinds((solver,) for solver in ALL_SOLVERS))
 def test_batches_in_parts_teach_the_same_also_after_loading(factory, solver):
     config = settings(solver)
     if factory == "ssvm_parser":
         config["model"] = tree_of("projective", 1)
-    nlp = blank(factory, **config)
-    nlp.config["training"]["accumulate_gradient"] = 2
-    examples = EXAMPLES[factory](nlp)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        nlp.initialize(lambda: examples)
+    nlp, examples = fresh(factory, n_parts=2, **config)
     for epoch in range(4):
         if epoch == 2:
             nlp = again(nlp, factory, **config)
@@ -229,21 +210,18 @@ def test_examples_that_come_back_later(recwarn):
     assert loaded.evaluate(examples)["tag_acc"] == 1.0
 
 
-def with_solver(nlp, solver):
-    """The pipeline, saved and loaded, with another solver in its saved state."""
-    loaded = again(nlp, "ssvm_tagger", **settings("DCD"))
-    set_state(loaded, state_file.pack({**state_of(nlp), "solver": solver}))
-    return loaded
-
-
 def test_a_solver_is_recognised_by_its_name_and_all_parameters():
     nlp = uninterrupted("ssvm_tagger", 3, **settings("DCD"))
     saved = state_of(nlp)["solver"]
     assert saved["name"] == "Dcd" and saved["tolerance"] == 0.0
     fewer = {name: value for name, value in saved.items() if name != "inner_passes"}
-    for solver in ({**saved, "C": 0.2}, {**saved, "name": "DcdLight"}, fewer, {**saved, "unknown": 1}):
-        loaded = with_solver(nlp, solver)
-        with pytest.warns(UserWarning, match=rf"is not the one whose state was saved, {solver['name']}\(.*C=0"):
+    for solver in ({**saved, "C": 0.2}, {**saved, "name": "DcdLight"}, fewer, {**saved, "unknown": 1}, None):
+        loaded = again(nlp, "ssvm_tagger", **settings("DCD"))
+        set_state(loaded, state_file.pack({**state_of(nlp), "solver": solver}))
+        with pytest.warns(
+            UserWarning,
+            match="is not the one whose state was saved, " + (rf"{solver['name']}\(.*C=0" if solver else ""),
+        ):
             train(loaded, tagger_examples(loaded), 1)
 
 
@@ -276,17 +254,12 @@ def arrays_in(value) -> list[np.ndarray]:
         ("rng", {"bit_generator": "MT19937"}),
         ("gold", [1]),
         ("index", "x"),
-        ("solver", None),
     ],
 )
 def test_a_changed_state_is_refused(key, value):
     nlp = uninterrupted("ssvm_tagger", 2, **settings("DCD"))
     loaded = again(nlp, "ssvm_tagger", **settings("DCD"))
     set_state(loaded, state_file.pack({**state_of(nlp), key: value}))
-    if key == "solver":
-        with pytest.warns(UserWarning, match="is not the one"):
-            train(loaded, tagger_examples(loaded), 1)
-        return
     with pytest.raises(DamagedModel, match=r"\[ssvm_tagger\] learning cannot go on"):
         train(loaded, tagger_examples(loaded), 1)
 
@@ -322,28 +295,20 @@ def test_no_change_of_a_byte_crashes(solver):
 
 
 def test_the_file_of_the_state(tmp_path):
-    nlp = uninterrupted("ssvm_tagger", 2, **settings("DCD"))
-    component(nlp).to_disk(tmp_path, exclude=["vocab"])
+    """Damage is said with the component's name, and a state is that of the weights beside it."""
+    config = settings("DCD")
+    component(uninterrupted("ssvm_tagger", 2, **config)).to_disk(tmp_path, exclude=["vocab"])
     contents = (tmp_path / "state").read_bytes()
-    other = component(uninterrupted("ssvm_tagger", 3, **settings("DCD"))).to_bytes(exclude=["vocab"])
     newer = contents[:24] + (99).to_bytes(4, "little") + contents[28:]
-    flipped = contents[:-9] + bytes([contents[-9] ^ 1]) + contents[-8:]
-    for broken, complaint in [
+    for broken, complaint in (
         (b"", "is no such file, or is incomplete"),
-        (contents[:50], "is no such file, or is incomplete"),
         (contents[:-1], "digest .* does not fit"),
-        (flipped, "digest .* does not fit"),
         (newer, r"newer version \(format 99\): upgrade"),
-        (b"x" * 500, "is no such file"),
-    ]:
+    ):
         (tmp_path / "state").write_bytes(broken)
         with pytest.raises(DamagedModel, match=rf"\[ssvm_tagger\] the saved component cannot be loaded: .*{complaint}"):
-            component(blank("ssvm_tagger", **settings("DCD"))).from_disk(tmp_path, exclude=["vocab"])
-    (tmp_path / "state").write_bytes(contents)
-    loaded = blank("ssvm_tagger", **settings("DCD"))
-    component(loaded).from_bytes(other, exclude=["vocab"])
-    component(loaded).settings = replace(component(loaded).settings, save_solver_state=False)
-    component(loaded).to_disk(tmp_path, exclude=["vocab", "state"])
+            component(blank("ssvm_tagger", **config)).from_disk(tmp_path, exclude=["vocab"])
+    component(uninterrupted("ssvm_tagger", 3, **config)).to_disk(tmp_path, exclude=["vocab"])
     (tmp_path / "state").write_bytes(contents)
     with pytest.raises(DamagedModel, match="belongs to other weights"):
-        component(blank("ssvm_tagger", **settings("DCD"))).from_disk(tmp_path, exclude=["vocab"])
+        component(blank("ssvm_tagger", **config)).from_disk(tmp_path, exclude=["vocab"])

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import partial
 
 import pytest
 import spacy
@@ -10,8 +11,9 @@ from spacy.training import Example
 
 from spacy_ssvm.inspect.parts import mistakes
 
-from .components import COMPONENTS, SCORE, every, learnt
+from .components import SCORE, every, learnt
 from .test_corrections import WORDS, corrected
+from .test_rehearsal import raw
 from .toy import blank, doc, morph_label, tree_of
 
 FORBIDDEN = {
@@ -34,7 +36,11 @@ PRESET = {
 """Other annotation than the gold one, on the Doc before, and than that which the component would write."""
 
 
-def texts(caught) -> list[str]:
+def said(nlp, *examples: Example, learn=None) -> list[str]:
+    """The warnings of an update, or of another way to learn, that tell of examples that it has not corrected."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        (learn or partial(nlp.update, sgd=False))(examples)
     return [str(warning.message) for warning in caught if "corrected" in str(warning.message)]
 
 
@@ -50,10 +56,7 @@ def test_nothing_is_said_of_what_is_corrected(factory, settings):
     if settings:
         nlp = blank(factory, **settings).from_bytes(blank(factory, **settings).from_bytes(nlp.to_bytes()).to_bytes())
     example = corrected(nlp, factory)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        nlp.update([example], sgd=False)
-    assert is_right(nlp, factory, example) and not texts(caught)
+    assert not said(nlp, example) and is_right(nlp, factory, example)
 
 
 @every
@@ -65,9 +68,8 @@ def test_a_pattern_that_excludes_what_is_annotated_is_named(factory):
     example = corrected(nlp, factory)
     if factory == "ssvm_lemmatizer":
         example = Example(doc(nlp, "The dogs"), doc(nlp, "The dogs", lemmas=["the", "dogs"]))
-    with pytest.warns(UserWarning, match=rf"\[{factory}\] the update has not corrected its example, 'The ") as caught:
-        nlp.update([example], sgd=False)
-    (text,) = texts(caught)
+    (text,) = said(nlp, example)
+    assert text.startswith(f"[{factory}] the update has not corrected its example, 'The ")
     assert "patterns limit what is predicted" in text and word in text
     assert not is_right(nlp, factory, example)
 
@@ -76,14 +78,12 @@ def test_a_pattern_that_excludes_what_is_annotated_is_named(factory):
 def test_annotation_that_is_kept_is_named(factory):
     nlp = learnt(factory)
     example = Example(Doc(nlp.vocab, words=WORDS, **PRESET[factory]), corrected(nlp, factory).reference)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        nlp.update([example], sgd=False)
+    messages = said(nlp, example)
     component, predicted = nlp.get_pipe(factory), Doc(nlp.vocab, words=WORDS, **PRESET[factory])
     component(predicted)
     wrong = mistakes(component.codec.parts, Example(predicted, example.reference))
     # Values that the component would write itself are not named.
-    named = {int(number) for text in texts(caught) for number in re.findall(r"token (\d+) \(", text)}
+    named = {int(number) for text in messages for number in re.findall(r"token (\d+) \(", text)}
     assert named <= {mistake.start for mistake in wrong}
     assert bool(wrong) == bool(named)
     if not getattr(component.codec, "overwrite", False) and factory not in ("ssvm_tagger", "ssvm_morphologizer"):
@@ -96,10 +96,7 @@ def test_annotation_of_its_own_is_none_that_is_kept(factory):
     nlp = learnt(factory)
     processed = nlp(Doc(nlp.vocab, words=WORDS))
     example = Example(processed, corrected(nlp, factory).reference)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        nlp.update([example], sgd=False)
-    assert is_right(nlp, factory, example) and not texts(caught)
+    assert not said(nlp, example) and is_right(nlp, factory, example)
 
 
 def test_a_tree_that_cannot_be_built_is_named():
@@ -129,10 +126,7 @@ def test_what_features_do_not_tell_apart_is_named(factory):
     with pytest.warns(UserWarning, match="an update has not corrected 1 example of several.*: 'eggs ?'"):
         nlp.update(pair, sgd=False)
     for example in pair:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            nlp.update([example], sgd=False)
-        assert is_right(nlp, factory, example) and not texts(caught)
+        assert not said(nlp, example) and is_right(nlp, factory, example)
 
 
 @pytest.mark.parametrize("right", [True, False])
@@ -141,11 +135,9 @@ def test_a_form_with_two_lemmas_in_one_sentence(right):
     nlp = learnt("ssvm_lemmatizer")
     text, lemmas = ("I saw a saw", "I see a saw") if right else ("zogs " * 9, "zog zogs " * 4 + "zog")
     example = Example(doc(nlp, text), doc(nlp, text, lemmas=lemmas.split()))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        nlp.update([example], sgd=False)
+    messages = said(nlp, example)
     assert is_right(nlp, "ssvm_lemmatizer", example) == right
-    assert [("do not tell apart" in text, "zogs" in text) for text in texts(caught)] == [(True, True)] * (not right)
+    assert [("do not tell apart" in text, "zogs" in text) for text in messages] == [(True, True)] * (not right)
 
 
 @every
@@ -153,10 +145,7 @@ def test_rehearsal_says_nothing(factory):
     nlp = learnt(factory)
     nlp.resume_training()
     nlp.update([corrected(nlp, factory)], sgd=False)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        nlp.rehearse([Example(doc(nlp, text), doc(nlp, text)) for text, _ in COMPONENTS[factory].corpus])
-    assert not texts(caught)
+    assert not said(nlp, *raw(nlp, factory), learn=nlp.rehearse)
 
 
 @pytest.mark.parametrize("factory", ["ssvm_lemmatizer", "ssvm_parser"])

@@ -1,14 +1,10 @@
 """Docs of several vocabularies: what is known of a word in one of them says nothing of the others."""
 
-import numpy as np
 import pytest
 import spacy
 from spacy.attrs import LOWER, SHAPE
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
-
-from spacy_ssvm.features import columns, word_types
-from spacy_ssvm.features.columns import ColumnReader
 
 from .components import TEXTS, every, learnt
 from .toy import LANG, annotation, annotations, blank, tagger_examples, teach
@@ -53,19 +49,6 @@ def test_a_component_that_was_sourced_reads_docs_of_its_new_pipeline(factory):
     words = len(source.vocab.strings)
     nlp("Unheard wordings everywhere")
     assert len(source.vocab.strings) == words, "the vocabulary of the source does not grow"
-
-
-def test_few_vocabularies_are_remembered(monkeypatch):
-    """Words of those that are forgotten are read again."""
-    for module in (columns, word_types):
-        monkeypatch.setattr(module, "MAX_VOCABULARIES", 2)
-    own, reader = spacy.blank(LANG).vocab, ColumnReader(["lower", "shape"], {}, {})
-    for k in range(9):
-        vocab = odd_vocab() if k % 2 else spacy.blank(LANG).vocab
-        docs = [Doc(own, words=["Eggs", "sleep"]), Doc(vocab, words=["Ham", "Eggs", f"Zebra{k}"])]
-        expected = np.array([[token.lower, token.shape] for doc in docs for token in doc], np.uint64).T
-        assert (reader.read(docs, own).keys == expected).all()
-        assert (reader.read(docs[1:], own).keys == expected[:, len(docs[0]) :]).all()
 
 
 def test_patterns_read_words_of_their_own_vocabulary():

@@ -13,15 +13,20 @@ from spacy.training.augment import make_whitespace_variant
 
 from spacy_ssvm.pipeline.analyses import joined
 from spacy_ssvm.pipeline.lemmas.edit_scripts import script_of
+from spacy_ssvm.registry import ssvm_solvers
 
 LANG = "xx"
 """spaCy's English tokenizer takes longer to build than a toy component to learn."""
 SOLVERS = ("Perceptron", "MIRA", "SGD", "DCD", "DCDLight", "SAP")
+ALL_SOLVERS = sorted(name.split(".")[1] for name in ssvm_solvers.get_all())
 NEARLY_UNREGULARISED = {
-    **{solver: {"C": 10.0} for solver in SOLVERS},
-    "Perceptron": {},
+    **{solver: {"C": 10.0} for solver in ALL_SOLVERS},
+    **{solver: {"C": 1.0} for solver in ("LSE", "LSECuttingPlane")},
+    **{solver: {} for solver in ("Perceptron", "PredictionMIRA")},
+    "ProjectedSubgradient": {"epsilon": 1000.0},
     "SAP": {"C": 10.0, "rho1": 0.1},
 }
+"""Settings that let each solver learn a few examples by heart."""
 DUAL_SOLVERS = ("DCD", "DCDLight", "SAP")
 
 TAGGED = [

@@ -11,7 +11,7 @@ from spacy.training import Example
 from spacy_ssvm.models.chain.weights import as_vector
 from spacy_ssvm.models.store import DamagedModel
 from spacy_ssvm.pipeline import trained_state
-from spacy_ssvm.training import first_pass, jackknife
+from spacy_ssvm.training import first_pass
 
 TEMPLATES = ["bias", "lower[0]", "lower[-1]", "short_shape[0]"]
 READS_LABELS = ["doc.label[0]", "doc.label[0]+short_shape[0]"]
@@ -96,26 +96,6 @@ def test_jackknifed_labels_come_from_chains_that_have_not_seen_the_document(monk
     assert as_vector(found[0].weights).tolist() != as_vector(found[1].weights).tolist()
 
 
-def test_each_fold_is_left_out_once(monkeypatch):
-    """No chain predicts a document that it has learnt from."""
-    learnt, decoded = [], []
-    run, decode = jackknife.run_epoch, jackknife.decode_sequences
-    monkeypatch.setattr(
-        jackknife, "run_epoch", lambda a, b, order: learnt.append(set(order.tolist())) or run(a, b, order)
-    )
-    monkeypatch.setattr(
-        jackknife, "decode_sequences", lambda chains, weights: decoded.append(len(learnt)) or decode(chains, weights)
-    )
-    made = pipeline()
-    made.initialize(partial(list, documents(made, 20)))
-    assert len(learnt) == (first_pass.FOLDS + 1) * jackknife.EPOCHS
-    by_fold = [learnt[k * jackknife.EPOCHS] for k in range(first_pass.FOLDS + 1)]
-    assert by_fold[-1] == set(range(20))
-    left_out = [by_fold[-1] - fold for fold in by_fold[:-1]]
-    assert set.union(*left_out) == by_fold[-1] and sum(map(len, left_out)) == 20
-    assert set(decoded) == {(k + 1) * jackknife.EPOCHS for k in range(first_pass.FOLDS)}
-
-
 @pytest.mark.parametrize(("hash_bits", "weight_dtype"), [(None, "float32"), (12, "int8")])
 def test_saved_and_loaded(hash_bits, weight_dtype):
     made = pipeline(hash_bits=hash_bits, weight_dtype=weight_dtype)
@@ -154,23 +134,6 @@ def test_a_damaged_first_pass_is_refused(nlp):
 def test_other_chains_have_no_first_pass():
     names = pipeline(extra=["doc.shape[0]"]).get_pipe("ssvm_ner").model.param_names
     assert not [name for name in names if name.startswith("first_pass")]
-
-
-def test_sentences_that_repeat_no_word_are_as_without():
-    """All weights are the same: templates that read the label never fire."""
-    vectors = []
-    for extra in ([], READS_LABELS):
-        made = pipeline(extra=extra)
-        examples = [
-            Example(Doc(made.vocab, words=words), Doc(made.vocab, words=words, ents=ents))
-            for words, ents in [(["In", "Rome"], ["O", "B-LOC"]), (["Mr", "Xu", "left"], ["O", "B-PER", "O"])] * 5
-        ]
-        made.initialize(partial(list, examples))
-        for _ in range(3):
-            made.update(examples)
-        model = pipeline(extra=extra).from_bytes(made.to_bytes()).get_pipe("ssvm_ner").model
-        vectors.append([model.get_param(name).tolist() for name in ("keys", "values", "transitions")])
-    assert vectors[0] == vectors[1]
 
 
 def test_learning_goes_on_with_the_same_first_pass(nlp):

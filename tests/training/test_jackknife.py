@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 
 from spacy_ssvm.corpus import jackknife as module
-from spacy_ssvm.corpus.jackknife import MAX_REMEMBERED, Jackknife
+from spacy_ssvm.corpus.jackknife import Jackknife
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.training import jackknife as learning
@@ -101,24 +101,6 @@ def test_blocks_are_contiguous_and_even(known, folds):
     assert len(sizes) == min(sum(annotated), folds * BLOCKS)
 
 
-@given(
-    st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8),
-    st.integers(1, 9),
-)
-def test_runs_by_a_plain_reading(known, longest):
-    expected, begins, token = [], [], 0
-    for document, row in enumerate(known):
-        for k, flag in enumerate(row):
-            if k == 0 or flag != row[k - 1] or token - begins[-1] == longest:
-                begins.append(token)
-                expected.append(document)
-            token += 1
-    starts = np.cumsum([0, *map(len, known)])
-    runs, document = learning._runs(starts, np.array([flag for row in known for flag in row]), longest)
-    assert runs.tolist() == [*begins, token]
-    assert document.tolist() == expected
-
-
 def test_tokens_without_gold_are_predicted_and_teach_nothing():
     """A third of the tokens, and some whole documents, are not annotated."""
     rng = np.random.default_rng(2)
@@ -168,24 +150,6 @@ def test_threads_change_nothing(n_tags):
     assert (one == three).all() and 0.5 < (one == gold).mean() < 1
 
 
-def test_the_reader_uses_the_threads_of_the_components(tmp_path, monkeypatch):
-    used, in_threads = [], learning.in_threads
-
-    def noted(n_threads, work, parts):
-        used.append(n_threads)
-        return in_threads(n_threads, work, parts)
-
-    monkeypatch.setattr(learning, "in_threads", noted)
-    sentences, _ = corpus(np.random.default_rng(9), 10)
-    docs = [Doc(VOCAB, words=words, tags=["X"] * len(words)) for words in sentences]
-    DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
-    nlp = spacy.blank("xx")
-    for name, n_threads in (("one", 1), ("three", 3), ("two", 2)):
-        nlp.add_pipe("ssvm_tagger", name=name, config={"n_threads": n_threads})
-    assert len(list(create_corpus(tmp_path / "train.spacy", jackknife=["tag"])(nlp))) == 10
-    assert used == [3]
-
-
 def test_of_too_many_weights_those_of_rare_features_are_left_out(monkeypatch):
     """With 40 rows in all the tagger still beats guessing the commonest tag."""
     sentences, tags = corpus(np.random.default_rng(4), 60)
@@ -202,24 +166,6 @@ def test_of_too_many_weights_those_of_rare_features_are_left_out(monkeypatch):
     gold = np.concatenate(tags)
     assert set(dimensions) == {3 * 3 + 3 * 40}
     assert np.mean(found == gold) > Counter(gold.tolist()).most_common(1)[0][1] / len(gold) + 0.1
-
-
-def test_same_call_is_answered_from_memory(caplog):
-    sentences, tags = corpus(np.random.default_rng(5), 10)
-    gold = np.array([tag for row in tags for tag in row], np.uint64)
-    other = np.where(gold == 1, 2, gold).astype(np.uint64)
-    with caplog.at_level(logging.INFO, "spacy"):
-        first = Jackknife(docs_of(sentences), 3, 0).predict(gold, "x")
-        assert Jackknife(docs_of(sentences), 3, 0).predict(gold, "x") is first
-        assert caplog.text.count("Jackknifed x") == 1
-        changed = [
-            Jackknife(docs_of(sentences), 4, 0).predict(gold, "x"),
-            Jackknife(docs_of(sentences), 3, 1).predict(gold, "x"),
-            Jackknife(docs_of([*sentences[:-1], ["other"] * len(sentences[-1])]), 3, 0).predict(gold, "x"),
-            Jackknife(docs_of(sentences), 3, 0).predict(other, "x"),
-        ]
-        assert caplog.text.count("Jackknifed x") == 5 and all(values is not first for values in changed)
-    assert len(module._remembered) == MAX_REMEMBERED
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from spacy_ssvm.structures.contradiction import Contradiction
 from spacy_ssvm.structures.tree.limits import Limits, limited_candidates, with_labels
 from spacy_ssvm.structures.tree.parts import PROJECTIVE, ROOT_LABEL
 
+from ...structures.enumeration import dear
 from .enumeration import Labelled, every, exact, examples_of, first_order, random_sentences, tiny_trees
 
 
@@ -59,6 +60,7 @@ def within(data, given):
 
 
 @exact
+@dear
 @given(data=st.data())
 def test_the_best_trees_that_are_left(structure, data):
     tiny = data.draw(tiny_trees(structure))
@@ -92,6 +94,7 @@ def test_the_best_trees_that_are_left(structure, data):
 
 
 @first_order
+@dear
 @given(data=st.data())
 def test_marginals_of_the_trees_that_are_left(structure, data):
     tiny = data.draw(tiny_trees(structure))

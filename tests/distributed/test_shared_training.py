@@ -9,10 +9,9 @@ import pytest
 from spacy_ssvm.distributed.common_weights import common
 from spacy_ssvm.distributed.messages import Layout, block_epoch
 from spacy_ssvm.distributed.rules import rule_of
-from spacy_ssvm.distributed.rules.dual import DualObjective, dual_objective
+from spacy_ssvm.distributed.rules.dual import dual_objective
 from spacy_ssvm.distributed.rules.mean import DescentSettings, MixedBlock
 from spacy_ssvm.distributed.rules.rule import BlockParts, NoSettings
-from spacy_ssvm.distributed.rules.sums import subtrees, tree_sum
 from spacy_ssvm.distributed.shared_blocks import SharedBlocks
 from spacy_ssvm.distributed.shared_training import SharedTraining
 from spacy_ssvm.models.chain.data import make_chains
@@ -27,12 +26,11 @@ from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.mira import Mira
 from spacy_ssvm.solvers.one_slack import OneSlack
-from spacy_ssvm.solvers.penalty import Penalty
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
 from spacy_ssvm.solvers.sgd import CANDIDATES, Sgd
-from spacy_ssvm.solvers.sparse import ZERO, sparse
+from spacy_ssvm.solvers.sparse import sparse
 from spacy_ssvm.training import state_file
 
 from ..problems import random_problem
@@ -224,17 +222,6 @@ def test_sums_are_the_same_for_any_number_of_blocks(parameters):
         assert len({training.figures for training in trainings}) == 1
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 5, 24])
-@pytest.mark.parametrize("n_blocks", [1, 2, 3, 5])
-def test_blocks_have_all_subtrees_once(n_parts, n_blocks):
-    bounds = [block * n_parts // n_blocks for block in range(n_blocks + 1)]
-    found = [tree for parts in pairwise(bounds) for tree in subtrees(parts, (0, n_parts))]
-    assert sorted(part for first, end in found for part in range(first, end)) == list(range(n_parts))
-    words = {tree: str(list(range(*tree))) for tree in found}
-    whole = tree_sum((0, n_parts), words.get, "({}+{})".format)
-    assert whole.replace("(", "").count("+") == len(found) - 1
-
-
 @pytest.mark.parametrize(
     "parameters",
     [Dcd(C=0.1), Mira(C=0.1), Sgd(C=0.1), Sap(C=0.1), Lbfgs(C=0.1, iterations=1, tolerance=0.0), OneSlack(C=0.1)],
@@ -305,27 +292,6 @@ def test_a_finished_solver_is_finished_when_the_run_goes_on(parameters):
     other = resumed(parameters, whole, workers, saved[-1])
     assert other.finished and other.epochs == training.epochs
     assert np.array_equal(other.weights(), training.weights())
-
-
-@pytest.mark.parametrize("penalty, power", [(Penalty(), 1), (Penalty(), 2), (Penalty(0.5, 0.3), 1)])
-def test_step_is_the_best_one_along_the_direction(penalty, power):
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        s, direction = rng.normal(size=(2, 50))
-        linear, sums, changes = abs(rng.normal()) * 40.0, rng.random(4), rng.normal(size=4)
-        objective = DualObjective(penalty, 0.7, power)
-
-        def dual(eta, s=s, direction=direction, linear=linear, sums=sums, changes=changes):
-            squares = ((sums + eta * changes) ** 2).sum() / (4 * 0.7) if power == 2 else 0.0
-            return eta * linear - penalty.values(penalty.weights(s + eta * direction))[1] - squares
-
-        def best(limit, s=s, direction=direction, linear=linear, sums=sums, changes=changes, objective=objective):
-            return objective.best_step(s, sparse(direction), linear, sums @ changes, changes @ changes, limit)
-
-        assert dual(best(2.0)) >= max(map(dual, np.linspace(0.0, 2.0, 201))) - 1e-9
-        assert best(best(2.0) / 2) == best(2.0) / 2
-        assert objective.best_step(s, ZERO, 0.0, 0.0, 0.0, np.inf) == 0.0
-        assert objective.best_step(np.zeros(50), sparse(direction), -1.0, 0.0, 0.0, np.inf) == 0.0
 
 
 @pytest.mark.parametrize("parameters", [Perceptron(), Mira(C=0.1), Mira(C=0.1, k=2), Dca(C=0.1)])
@@ -428,13 +394,6 @@ def test_no_certificate_without_exact_oracles_or_after_a_failure():
     with pytest.raises(TypeError):
         update(training)
     assert training.certificate() is None
-
-
-def test_tolerance_of_zero_is_never_reached():
-    training, _ = shared(Dcd(C=0.001, tolerance=0.0), random_problem(3), 2)
-    for _ in range(60):
-        update(training)
-    assert not training.finished and training.certificate().relative_gap < 1e-3
 
 
 @pytest.mark.parametrize(

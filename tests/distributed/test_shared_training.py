@@ -9,7 +9,7 @@ import pytest
 from spacy_ssvm.distributed.common_weights import common
 from spacy_ssvm.distributed.messages import Layout, block_epoch
 from spacy_ssvm.distributed.rules import rule_of
-from spacy_ssvm.distributed.rules.dual import dual_objective
+from spacy_ssvm.distributed.rules.dual import DualObjective, dual_objective
 from spacy_ssvm.distributed.rules.mean import DescentSettings, MixedBlock
 from spacy_ssvm.distributed.rules.rule import BlockParts, NoSettings
 from spacy_ssvm.distributed.shared_blocks import SharedBlocks
@@ -26,11 +26,12 @@ from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.mira import Mira
 from spacy_ssvm.solvers.one_slack import OneSlack
+from spacy_ssvm.solvers.penalty import Penalty
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm
 from spacy_ssvm.solvers.sgd import CANDIDATES, Sgd
-from spacy_ssvm.solvers.sparse import sparse
+from spacy_ssvm.solvers.sparse import ZERO, sparse
 from spacy_ssvm.training import state_file
 
 from ..problems import random_problem
@@ -292,6 +293,27 @@ def test_a_finished_solver_is_finished_when_the_run_goes_on(parameters):
     other = resumed(parameters, whole, workers, saved[-1])
     assert other.finished and other.epochs == training.epochs
     assert np.array_equal(other.weights(), training.weights())
+
+
+@pytest.mark.parametrize("penalty, power", [(Penalty(), 1), (Penalty(), 2), (Penalty(0.5, 0.3), 1)])
+def test_step_is_the_best_one_along_the_direction(penalty, power):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        s, direction = rng.normal(size=(2, 50))
+        linear, sums, changes = abs(rng.normal()) * 40.0, rng.random(4), rng.normal(size=4)
+        objective = DualObjective(penalty, 0.7, power)
+
+        def dual(eta, s=s, direction=direction, linear=linear, sums=sums, changes=changes):
+            squares = ((sums + eta * changes) ** 2).sum() / (4 * 0.7) if power == 2 else 0.0
+            return eta * linear - penalty.values(penalty.weights(s + eta * direction))[1] - squares
+
+        def best(limit, s=s, direction=direction, linear=linear, sums=sums, changes=changes, objective=objective):
+            return objective.best_step(s, sparse(direction), linear, sums @ changes, changes @ changes, limit)
+
+        assert dual(best(2.0)) >= max(map(dual, np.linspace(0.0, 2.0, 201))) - 1e-9
+        assert best(best(2.0) / 2) == best(2.0) / 2
+        assert objective.best_step(s, ZERO, 0.0, 0.0, 0.0, np.inf) == 0.0
+        assert objective.best_step(np.zeros(50), sparse(direction), -1.0, 0.0, 0.0, np.inf) == 0.0
 
 
 @pytest.mark.parametrize("parameters", [Perceptron(), Mira(C=0.1), Mira(C=0.1, k=2), Dca(C=0.1)])

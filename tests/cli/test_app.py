@@ -127,14 +127,6 @@ def test_what_is_pasted_twice_into_a_config_is_named_with_its_line(command, tmp_
         assert f"config.cfg, line {line}: {message}" in complaint
 
 
-def test_given_columns_reach_the_components(pipeline, corpus, tmp_path):
-    without, _ = scores(tmp_path, pipeline / "plain", corpus)
-    given, output = scores(tmp_path, pipeline / "plain", corpus, "--column", "tag")
-    assert given["ents_f"] == given["ents_p"] == given["ents_r"] == 1.0
-    assert without["ents_f"] < 1.0
-    assert "NER F" in output and "100.00" in output and "NP" in output
-
-
 def test_spans_are_scored_under_any_key(pipeline, corpus, tmp_path):
     overrides = {"components.ssvm_ner.spans_key": "possible_ones", "components.ssvm_ner.threshold": 0.0}
     spacy.load(pipeline / "with_corpus", config=overrides).to_disk(tmp_path / "model")
@@ -311,9 +303,6 @@ def test_calibrate_saves_a_pipeline_with_probabilities(pipeline, mistaken, corpu
     # The corpus was read with its given tags, as the pipeline's own config says.
     found = pipe.calibrate(create_corpus(mistaken, columns=["tag"])(nlp))
     assert found.beta == spacy.load(tmp_path / "out").get_pipe("ssvm_ner").inverse_temperature
-    after, _ = scores(tmp_path, tmp_path / "out", mistaken)
-    expected, _ = scores(tmp_path, pipeline / "with_corpus", mistaken)
-    assert after["ents_f"] == expected["ents_f"]
 
 
 def test_what_cannot_be_calibrated_is_explained(pipeline, mistaken, corpus, tmp_path, monkeypatch):
@@ -413,19 +402,14 @@ def test_suggestions_are_made_after_the_components_before(pipeline, reader_of_wo
 
 
 def test_what_cannot_be_suggested_is_explained(pipeline, reader_of_words, tmp_path):
-    files = {"empty.txt": b"\n \n", "bad.jsonl": b'\n{"text"\n', "list.jsonl": b'["a"]\n', "bad.spacy": b"text"}
-    files |= {"rows.conllu": b"1\tOslo\n", "array.jsonl": b'[{"text": "a"}]'}
-    for name, contents in files.items():
+    for name, contents in {"empty.txt": b"\n \n", "bad.jsonl": b'\n{"text"\n', "rows.conllu": b"1\tOslo\n"}.items():
         (tmp_path / name).write_bytes(contents)
     spacy.blank("en").to_disk(tmp_path / "blank")
     plain = pipeline / "plain"
     for arguments, message in (
         ([plain, tmp_path / "empty.txt"], "No texts in"),
         ([plain, tmp_path / "bad.jsonl"], "line 2: this is not JSON"),
-        ([plain, tmp_path / "list.jsonl"], 'line 1: a line must be an object with a string "text"'),
-        ([plain, tmp_path / "bad.spacy"], "is not a corpus in .spacy format"),
         ([plain, tmp_path / "rows.conllu"], "the name of a file of text has to end in .txt"),
-        ([plain, tmp_path / "array.jsonl"], 'line 1: a line must be an object with a string "text"'),
         (
             [plain, tmp_path / "empty.txt", "--component", "parser"],
             "has no spacy-ssvm component parser; it has ssvm_ner",

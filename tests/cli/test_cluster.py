@@ -9,7 +9,6 @@ from spacy.tokens import Doc, DocBin
 
 from spacy_ssvm.cli import cluster
 from spacy_ssvm.clustering import brown_classes, exchange_classes, learning
-from spacy_ssvm.word_forms import looked_up_as, normalised
 
 from ..clustering.texts import from_grammar
 from .calling import call, plain, refusal, said
@@ -146,9 +145,3 @@ def test_an_interrupted_command_goes_on(text, tmp_path, monkeypatch):
 def test_fewer_words_than_classes_are_told(tmp_path):
     (tmp_path / "text.txt").write_text("a b a b\n")
     assert "each of the 2 words is a class" in said("cluster", tmp_path / "text.txt", tmp_path / "out.tsv")
-
-
-def test_forms_of_words():
-    assert [normalised(word) for word in ("In", "1984", "B2B", "٣٤", "x²")] == ["In", "0000", "B0B", "00", "x²"]
-    assert looked_up_as("B2B") == ("B2B", "b2b", "B0B", "b0b")
-    assert looked_up_as("the") == ("the",)

@@ -231,10 +231,7 @@ def test_the_command_on_gold_words(model, tmp_path):
     assert set(scores) == {"Tokens", "Sentences", "Words", "XPOS"}
     assert "XPOS 42.86 42.86 42.86" in output and "Gold tokens: yes" in output
     assert "Metrics that need annotation that is not there: UPOS, UFeats, AllTags, Lemmas, UAS, LAS" in output
-
-
-def test_the_command_gives_gold_columns(model, tmp_path):
-    scores, output = scores_of(tmp_path, model, written(tmp_path / "gold.conllu", GOLD), "--column", "pos")
+    scores, output = scores_of(tmp_path, model, tmp_path / "gold.conllu", "--column", "pos")
     assert scores["UPOS"]["f"] == 1.0 and "given to the components: pos" in output
 
 

@@ -439,14 +439,6 @@ def test_command_counts_in_plain_words(project):
     assert "train: no examples with a gold tag, which the reader is to jackknife" in output
 
 
-def test_reading_leaves_the_reader_as_it_is(tmp_path):
-    path = saved(tmp_path / "train.spacy", [document(tags=list("ABC")), document(OTHER, tags=list("ABC"))])
-    reader = create_corpus(path, jackknife=["tag"])
-    corpus = read("train", reader, spacy.blank(LANG))
-    assert reader.jackknife == corpus.jackknife == ("tag",)
-    assert not any(example.predicted.has_annotation("TAG") for example in corpus.examples)
-
-
 @pytest.mark.parametrize(("n_tagged", "n_issues"), [(0, 1), (1, 1), (2, 0)])
 def test_columns_that_cannot_be_jackknifed(check, n_tagged, n_issues):
     tagged, bare = document(tags=list("ABC")), document()

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 
 import pytest
 import spacy
@@ -14,10 +13,10 @@ from spacy_ssvm.cli.mistakes import drawn
 from spacy_ssvm.cli.plots import learning_curve
 from spacy_ssvm.inspect.parts import ComparedPart, SentenceTokens
 
+from ..page_tags import Tags
 from ..pipeline.toy import EXAMPLES, LANG, parse, trained, tree_of
 from .calling import call, refusal, said
 
-VOID = ("meta", "input")
 HOSTILE = [
     "<script>alert(1)</script>",
     "</details>",
@@ -29,49 +28,6 @@ HOSTILE = [
     "{text}",
     "x\ty",
 ]
-
-
-class Tags(HTMLParser):
-    """Checks that all tags are closed in order, and that names are unique and none refers to other files.
-
-    Attributes:
-        rows: the texts of the cells of each row of a table.
-        summaries: the texts of what unfolds.
-        n_scripts: of the page.
-    """
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.rows, self.summaries, self.ids, self.n_scripts = [], [], [], [], 0
-        self.feed(text)
-        assert not self.open and len(self.ids) == len(set(self.ids))
-
-    def handle_starttag(self, tag, attributes):
-        values = dict(attributes)
-        assert all(values[key][:1] == "#" for key in ("src", "href", "xlink:href") if key in values)
-        assert not [key for key in values if key.startswith("on")]
-        self.ids += [values["id"]] if "id" in values else []
-        self.n_scripts += tag == "script"
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self.rows[-1].append("")
-        elif tag == "summary":
-            self.summaries.append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        pass
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "td" in self.open or "th" in self.open:
-            self.rows[-1][-1] += data
-        if "summary" in self.open:
-            self.summaries[-1] += data
 
 
 def report(folder, *arguments):

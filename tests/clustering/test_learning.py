@@ -40,7 +40,7 @@ def small_steps(monkeypatch):
 def test_at_least_the_information_of_brown_et_al(plain, with_grammar):
     """But for a few texts: each of the algorithms ends in some local optimum."""
     gains = []
-    for seed in range(10):
+    for seed in range(6):
         draw = random.Random(seed)
         words = [draw.choices("abcdefghijkl", k=5) for _ in range(20)]
         sentences = from_grammar(seed, 30) if with_grammar else words
@@ -153,13 +153,6 @@ def test_a_checkpoint_leads_no_kernel_astray(small_steps, tmp_path):
         np.savez(path.open("wb"), key=saved["key"], numbers=np.array(numbers), classes=classes.astype(np.int32))
         *_, state = learn_with_checkpoints(path, bigrams, settings, interval=0)
         assert np.array_equal(state.classes, expected)
-
-
-def test_settings_are_checked():
-    with pytest.raises(ValueError, match="the method must be one of brown, exchange, not 'clark'"):
-        ClusteringSettings("clark")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at least 2 classes, not 1"):
-        brown_classes([["a"]], 1)
 
 
 @given(st.lists(st.integers(-3, 5), min_size=1, max_size=20))

@@ -12,7 +12,7 @@ from spacy.training.augment import create_lower_casing_augmenter
 from spacy.vocab import Vocab
 
 from spacy_ssvm.corpus import jackknife
-from spacy_ssvm.corpus.reader import _parts, create_corpus
+from spacy_ssvm.corpus.reader import create_corpus
 
 WORDS = ["She", "can", "not", "go", ".", "I", "do", "n't", "know", "New York", "!"]
 TAGS = ["PRP", "MD", "RB", "VB", ".", "PRP", "VBP", "RB", "VB", "NNP", "."]
@@ -105,14 +105,6 @@ def test_augmented_examples_are_not_those_of_another_reader(path, nlp):
 
     plain_examples = list(create_corpus(path, gold_preproc=True)(nlp))
     assert len(list(create_corpus(path, gold_preproc=True, augmenter=twice)(nlp))) == 2 * len(plain_examples)
-
-
-def test_documents_are_read_one_by_one_without_serialising_all(path, nlp, monkeypatch):
-    """`copy` of a DocBin does."""
-    monkeypatch.setattr(DocBin, "to_bytes", lambda stored: pytest.fail("all documents are serialised"))
-    wanted = [doc.to_json() for doc in DocBin().from_disk(path).get_docs(nlp.vocab)]
-    found = [example.reference.to_json() for example in create_corpus(path)(nlp)]
-    assert found == wanted
 
 
 def test_changed_corpus_is_read_anew(path, nlp):
@@ -283,18 +275,6 @@ def test_large_corpus_is_jackknifed_in_parts(tmp_path, nlp, monkeypatch, caplog)
     assert caplog.text.count("Jackknifed") == 5
 
 
-@pytest.mark.parametrize("most", [1, 2, 5, 9, 1000])
-def test_parts_are_the_whole_in_order(tagged, nlp, monkeypatch, most):
-    monkeypatch.setattr("spacy_ssvm.corpus.reader.MAX_CACHED", most)
-    examples = list(create_corpus(tagged)(nlp))
-    parts = list(_parts(iter(examples)))
-    assert [id(example) for part in parts for example in part] == list(map(id, examples))
-    tokens = [[len(example.predicted) for example in part] for part in parts]
-    assert all(sum(part[:-1]) <= most for part in tokens) and min(map(len, tokens)) >= 1
-    if most == 9:
-        assert min(map(sum, tokens)) >= 3 and len(parts) > 1
-
-
 def test_misaligned_and_missing_tags_are_predicted(tmp_path, nlp):
     """ "dogcat" is one token for two gold words; one Doc is not annotated, one says only what a tag is not."""
     docs = [Doc(nlp.vocab, words=words, tags=tags) for words, tags, _ in REPEATED]
@@ -383,7 +363,5 @@ def test_a_path_without_a_corpus_is_named_with_its_setting(tmp_path, nlp, name, 
 
 
 def test_nothing_at_the_path(tmp_path, nlp):
-    with pytest.raises(ValueError, match=r'no file or folder ".*none.spacy": check paths.train and paths.dev'):
-        list(resolve(path=str(tmp_path / "none.spacy"))(nlp))
     with pytest.warns(UserWarning, match="contains no .spacy or .conllu file"):
         assert list(create_corpus(tmp_path)(nlp)) == []

@@ -11,8 +11,7 @@ from spacy_ssvm.distributed.rules import rule_of
 from spacy_ssvm.distributed.rules.dual import DualObjective, dual_objective
 from spacy_ssvm.distributed.rules.mean import DescentSettings, MixedBlock
 from spacy_ssvm.distributed.rules.rule import BlockParts, NoSettings
-from spacy_ssvm.distributed.rules.sums import subtrees, tree_sum
-from spacy_ssvm.distributed.shared_blocks import SharedBlocks, common
+from spacy_ssvm.distributed.shared_blocks import SharedBlocks
 from spacy_ssvm.distributed.shared_training import SharedTraining
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem
@@ -222,17 +221,6 @@ def test_sums_are_the_same_for_any_number_of_blocks(parameters):
         assert len({training.figures for training in trainings}) == 1
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 5, 24])
-@pytest.mark.parametrize("n_blocks", [1, 2, 3, 5])
-def test_blocks_have_all_subtrees_once(n_parts, n_blocks):
-    bounds = [block * n_parts // n_blocks for block in range(n_blocks + 1)]
-    found = [tree for parts in pairwise(bounds) for tree in subtrees(parts, (0, n_parts))]
-    assert sorted(part for first, end in found for part in range(first, end)) == list(range(n_parts))
-    words = {tree: str(list(range(*tree))) for tree in found}
-    whole = tree_sum((0, n_parts), words.get, "({}+{})".format)
-    assert whole.replace("(", "").count("+") == len(found) - 1
-
-
 @pytest.mark.parametrize(
     "parameters",
     [Dcd(C=0.1), Mira(C=0.1), Sgd(C=0.1), Sap(C=0.1), Lbfgs(C=0.1, iterations=1, tolerance=0.0), OneSlack(C=0.1)],
@@ -426,13 +414,6 @@ def test_no_certificate_without_exact_oracles_or_after_a_failure():
     with pytest.raises(TypeError):
         update(training)
     assert training.certificate() is None
-
-
-def test_tolerance_of_zero_is_never_reached():
-    training, _ = shared(Dcd(C=0.001, tolerance=0.0), random_problem(3), 2)
-    for _ in range(60):
-        update(training)
-    assert not training.finished and training.certificate().relative_gap < 1e-3
 
 
 @pytest.mark.parametrize(

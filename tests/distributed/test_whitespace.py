@@ -21,20 +21,20 @@ from .toy_training import CONFIGS, toy_docs
 
 
 def corpus(path: Path, places: list[int]) -> Path:
-    """24 Docs, with whitespace before the words at these places, in descending order."""
+    """12 Docs, with whitespace before the words at these places, in descending order."""
     nlp = spacy.blank("en")
     docs = toy_docs(nlp.vocab)
     for doc in docs:
         doc.ents = [Span(doc, 0, min(2, len(doc)), label="THING")]
     with_space = [variant(nlp, Example(doc.copy(), doc), places).reference for doc in docs]
-    DocBin(docs=with_space * 4).to_disk(path)
+    DocBin(docs=with_space * 2).to_disk(path)
     return path
 
 
 def trained(path: Path, folder: Path, component: str) -> dict[str, bytes]:
-    """The files of a pipeline that two workers, which are objects of this process, have trained in three epochs."""
+    """The files of a pipeline that two workers, which are objects of this process, have trained in two epochs."""
     paths = {f"paths.{part}": str(path) for part in ("train", "dev")}
-    settings = util.load_config(CONFIGS / component / "dcd.cfg", {**paths, "training.max_epochs": 3})
+    settings = util.load_config(CONFIGS / component / "dcd.cfg", {**paths, "training.max_epochs": 2})
     if component == "parser":
         settings["components"][component]["model"]["features"]["hash_bits"] = 12
     untrained, checkpoint = util.load_model_from_config(settings, auto_fill=True), Checkpoint(folder, b"")

@@ -9,15 +9,8 @@ OUTSIDE = "outside"
 
 
 def short_shape(text: str) -> str:
-    shape = ""
-    for character in text:
-        if re.match(r"\d", character):
-            character = "0"
-        elif re.match(r"\w", character) and character != "_":
-            character = "X" if character.isupper() else "x"
-        if not shape.endswith(character):
-            shape += character
-    return shape
+    shape = re.sub(r"[^\W\d_]", lambda c: "X" if c[0].isupper() else "x", re.sub(r"\d", "0", text))
+    return re.sub(r"(.)\1+", r"\1", shape)
 
 
 FLAGS = "alpha digit lower upper title punct space stop currency"
@@ -27,11 +20,11 @@ VALUES: dict[str, Callable[[Token], Hashable]] = {
     "norm": lambda token: token.norm_,
     "shape": lambda token: token.shape_,
     "short_shape": lambda token: short_shape(token.text),
-    "length": lambda token: len(token),
+    "length": lambda token: len(token.text),
     "has_space": lambda token: bool(token.whitespace_),
     "has_digit": lambda token: any(character.isdecimal() for character in token.text),
     "has_hyphen": lambda token: "-" in token.text,
-    "has_upper": lambda token: token.text != token.text.lower(),
+    "has_upper": lambda token: token.text != token.lower_,
     "tag": lambda token: token.tag_,
     "pos": lambda token: token.pos_,
     "lemma": lambda token: token.lemma_,

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.features.arc_program import HEAD_LABELS, MODIFIER_LABELS, count_templates, max_features
-
 from .arc_reference import KINDS, REAL, Kernels, Sentence, direction, distance, expected_features, places, read
 
 BITS = 62
@@ -107,24 +105,9 @@ def test_features_of_labels(drawn, labels):
     assert_kernels_agree(drawn, program, columns, {"label": labels})
 
 
-def test_label_templates_of_one_word_are_apart():
-    """Those that also read the distance or what lies between are not, nor those that read no word."""
-    program, _ = read([distinct(1)], [], LABELS)
-    assert [count_templates(program.starts, kind) for kind in (HEAD_LABELS, MODIFIER_LABELS)] == [2, 4]
-
-
 def arcs_of(texts: list[str], sentence: Sentence, *arcs: tuple[int, int]) -> list[set[int]]:
     program, columns = read([sentence], texts)
     return Kernels(program, columns, 0, BITS).indices(*arcs)
-
-
-def test_the_root_is_one_word_whatever_is_read_of_it():
-    """Its neighbours are not looked at, and it is nothing that stands before the first token."""
-    texts = ["head.tag[0]", "head.tag[1]", "head.tag[-1]"]
-    root, first, last = arcs_of(texts, distinct(3), (0, 2), (1, 2), (3, 2))
-    assert len(root) == len(first) == len(last) == 3
-    assert not root & first and not root & last
-    assert arcs_of(texts, distinct(5), (0, 4)) == [root]
 
 
 @pytest.mark.parametrize(
@@ -158,18 +141,3 @@ def test_few_bits_are_the_low_bits(bits):
         nodes = {"head": 1, "mod": 4, **third}
         expected = [(index % (1 << bits), value) for index, value in wide.features(kind, nodes)]
         assert narrow.features(kind, nodes) == expected != []
-
-
-def test_the_bound_is_kept_and_reached():
-    """Reached over all of a sentence where everything has a value and differs from everything else."""
-    n = 6
-    templates = [text for text in ARCS if "between._" not in text] + SIBLINGS + GRANDPARENTS
-    program, columns = read([distinct(n)], templates, LABELS)
-    kernels = Kernels(program, columns, 0, BITS)
-
-    def total(h: int, m: int) -> int:
-        thirds = ({}, {}, {"sib": n + 1}, {"grand": 0})
-        return sum(len(kernels.written(k, {"head": h, "mod": m, **t})) for k, t in zip(KINDS, thirds))
-
-    assert max(total(h, m) for h in range(1, n + 1) for m in range(1, n + 1) if h != m) == total(1, n)
-    assert total(1, n) == max_features(program, n - 2)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.attrs import MORPH
 from spacy.strings import hash_string
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, TOKEN_ATTRIBUTES, TYPE_ATTRIBUTES
@@ -44,12 +44,6 @@ def test_equal_values_have_equal_keys_and_no_value_has_key_zero(attribute, annot
 @pytest.mark.parametrize("attribute", SPACY_KEYS)
 def test_keys_of_spacys_attributes_are_spacys_own(attribute, annotated, nlp):
     assert read([annotated], [attribute], nlp).keys[0].tolist() == [SPACY_KEYS[attribute](t) for t in annotated]
-
-
-def test_columns_are_in_the_order_of_their_names(annotated, nlp):
-    together = read([annotated], EVERY, nlp).keys
-    shuffled = EVERY[::-1]
-    assert np.array_equal(read([annotated], shuffled, nlp).keys[::-1], together)
 
 
 def test_empty_docs_and_no_docs(nlp):
@@ -109,17 +103,6 @@ def test_value_of_a_wrong_type_is_refused_where_it_stands(value, room):
 def test_unregistered_extension_is_refused(nlp):
     with pytest.raises(ValueError, match=r"_\.nowhere, but the extension is not registered.*Token\.set_extension"):
         read([Doc(nlp.vocab, words=["a"])], ["_.nowhere"], nlp)
-
-
-def test_extensions_with_getters_and_in_any_column(nlp):
-    Token.set_extension("backwards", getter=lambda token: token.text[::-1], force=True)
-    try:
-        doc = Doc(nlp.vocab, words=["ab", "ba", "ab"])
-        columns = read([doc], ["lower", "_.backwards", "suffix1"], nlp)
-        assert len(set(columns.keys[1].tolist())) == 2 and columns.keys[1, 0] == columns.keys[1, 2]
-        assert np.array_equal(columns.keys[[0, 2]], read([doc], ["lower", "suffix1"], nlp).keys)
-    finally:
-        Token.remove_extension("backwards")
 
 
 @pytest.mark.parametrize(

@@ -79,11 +79,6 @@ def test_votes_by_a_plain_reading(texts, random):
     assert votes.tolist() == expected
 
 
-def test_words_that_are_not_repeated_have_no_value():
-    doc = Doc(VOCAB, words=["One", "two", "three"], sent_starts=[True, False, False])
-    assert not ColumnReader(["doc.shape"], {}, WordClasses({})).read([doc], VOCAB).keys.any()
-
-
 def test_sentence_boundaries_are_annotation_that_is_read():
     doc = Doc(VOCAB, words=["One", "two"])
     reader = ColumnReader(["doc.shape"], {}, WordClasses({}))

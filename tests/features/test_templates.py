@@ -1,7 +1,6 @@
 import pytest
 
 from spacy_ssvm.features.arc_templates import parse_arc_template, parse_arc_templates
-from spacy_ssvm.features.attributes import ANNOTATION_ATTRIBUTES, TOKEN_ATTRIBUTES, TYPE_ATTRIBUTES
 from spacy_ssvm.features.sets import ner_features, tagger_features, templates
 from spacy_ssvm.features.templates import MAX_OFFSET, Part, parse_template, parse_templates
 
@@ -22,11 +21,6 @@ def test_template_is_read_and_written(text, parts):
     assert parts is None or template.parts == parts
     assert str(template) == text.replace(" ", "")
     assert parse_template(str(template)) == template
-
-
-def test_every_attribute_can_be_named():
-    for attribute in [*TOKEN_ATTRIBUTES, *TYPE_ATTRIBUTES, *ANNOTATION_ATTRIBUTES]:
-        assert parse_template(f"{attribute}[0]").parts == (Part(attribute, 0),)
 
 
 @pytest.mark.parametrize(

@@ -113,11 +113,6 @@ def test_spacys_table_of_clusters(clusters):
     assert LookupsClusters()(vocab) == by_key(expected)
 
 
-def test_a_table_that_is_not_there():
-    with pytest.raises(ValueError, match=r"no clusters in a table \"lexeme_cluster\".*spacy-lookups-data"):
-        LookupsClusters()(Vocab())
-
-
 def test_classes_of_vectors_are_by_direction():
     pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
@@ -201,10 +196,6 @@ def test_packed_classes_are_those_of_a_dictionary(sources, asked):
         keys = [[get_string_id(name[: prefix or None]) if name else 0 for name in names] for prefix in prefixes]
         parts, of_forms = [ClassPart(source, prefix) for prefix in prefixes], np.array(written, np.uint64)
         assert classes.keys(parts, of_forms.reshape(-1, 4).T).tolist() == keys
-
-
-def test_without_sources_words_have_no_class():
-    assert WordClasses({}).class_of("cluster", "of") == ""
 
 
 good = pack_classes({"cluster": {1 << 40: "0", 2 << 40: "1"}})

@@ -1,9 +1,5 @@
 """Keys of word types in bulk, against the definitions that read one Lexeme after the other."""
 
-import re
-from collections.abc import Callable
-
-import numpy as np
 import pytest
 import spacy
 from hypothesis import example, given
@@ -18,54 +14,24 @@ from spacy_ssvm.features.word_keys import FORMS, IS_BLANK, keys_of_words
 from spacy_ssvm.word_forms import forms
 
 from ..corpora import DATA
+from .reference import VALUES
 
 NAMES = (*TYPE_ATTRIBUTES, *FORMS, IS_BLANK)
 
 
-def short_shape(lexeme: Lexeme) -> str:
-    shape = re.sub(r"[^\W\d_]", lambda c: "X" if c[0].isupper() else "x", re.sub(r"\d", "0", lexeme.text))
-    return re.sub(r"(.)\1+", r"\1", shape)
-
-
-def affix(length: int, suffix: bool, lower: bool) -> Callable[[Lexeme], str | None]:
-    def read(lexeme: Lexeme) -> str | None:
-        text = lexeme.lower_ if lower else lexeme.text
-        if len(text) < length:
-            return None
-        return text[-length:] if suffix else text[:length]
-
-    return read
-
-
-TEXTS: dict[str, Callable[[Lexeme], str | None]] = {
-    "short_shape": short_shape,
-    **{
-        f"{'lower_' * lower}{'suffix' if suffix else 'prefix'}{n}": affix(n, suffix, lower)
-        for n in range(1, 9)
-        for suffix in (False, True)
-        for lower in (False, True)
-    },
-}
-FLAGS = [name for name in TYPE_ATTRIBUTES if name.startswith(("is_", "like_"))]
-KEYS: dict[str, Callable[[Lexeme], int]] = {
-    "lower": lambda lexeme: lexeme.lower,
-    "shape": lambda lexeme: lexeme.shape,
-    "length": lambda lexeme: len(lexeme.text),
-    **{name: (lambda lexeme, name=name: int(bool(getattr(lexeme, name)))) for name in FLAGS},
-    "has_digit": lambda lexeme: int(re.search(r"\d", lexeme.text) is not None),
-    "has_hyphen": lambda lexeme: int("-" in lexeme.text),
-    "has_upper": lambda lexeme: int(lexeme.text != lexeme.lower_),
-    **{name: (lambda lexeme, read=read: get_string_id(read(lexeme) or "")) for name, read in TEXTS.items()},
-    **{form: (lambda lexeme, k=k: get_string_id(forms(lexeme.text)[k])) for k, form in enumerate(FORMS)},
-    IS_BLANK: lambda lexeme: int(lexeme.text.isspace()),
-}
+def key(name: str, lexeme: Lexeme) -> int:
+    """The key of what the reference says of a single lexeme."""
+    if name in FORMS:
+        return get_string_id(forms(lexeme.text)[FORMS.index(name)])
+    value = lexeme.text.isspace() if name == IS_BLANK else VALUES[name](lexeme)
+    return get_string_id(value) if isinstance(value, str) else int(value or 0)
 
 
 def assert_keys(words: list[str], vocab: Vocab, names: tuple[str, ...] = NAMES) -> None:
     """The keys of words are those of the former definitions, and the names of their parts have these keys."""
     lexemes = [vocab[word] for word in words]
     for name, keys in zip(names, keys_of_words(names, words, vocab), strict=True):
-        expected = [KEYS[name](lexeme) for lexeme in lexemes]
+        expected = [key(name, lexeme) for lexeme in lexemes]
         assert keys.tolist() == expected, (name, [w for w, a, b in zip(words, keys, expected) if a != b][:9])
         if name in TEXT_PARTS:
             assert [get_string_id(TEXT_PARTS[name].of(lexeme) or "") for lexeme in lexemes] == expected, name
@@ -121,10 +87,3 @@ def test_all_words_of_the_corpora():
     files = [*DATA.rglob("*.conllu"), *DATA.rglob("*.conll"), *DATA.rglob("*.annotated")]
     columns = {column for path in files for line in path.read_text("utf8").splitlines() for column in line.split("\t")}
     assert_keys(sorted(columns - {""}), VOCABS["English"])
-
-
-def test_the_keys_are_independent_of_the_batch():
-    drawn = ["Ham", "ΟΔΟΣ", "a-1", "🦊", "NOUN", "xx"]
-    together = keys_of_words(NAMES, drawn, VOCABS["English"])
-    apart = [keys_of_words(NAMES, [word], VOCABS["English"]) for word in drawn]
-    assert (together == np.concatenate(apart, axis=1)).all()

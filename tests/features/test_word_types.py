@@ -56,17 +56,6 @@ def test_readers_of_a_vocabulary_read_a_word_once(vocab, read_words):
     assert ids[0] == ids[1]
 
 
-def test_a_reader_that_asks_for_more_gets_it(vocab, read_words):
-    doc = Doc(vocab, words=["Ham", "eggs"])
-    first, second = reader("lower"), reader("shape", "lower")
-    before = first.read_types([doc], vocab)[1]
-    for _ in range(2):
-        assert keys_of(second.read([doc], vocab)) == expected(doc, "shape", "lower")
-        assert keys_of(first.read([doc], vocab)) == expected(doc, "lower")
-    assert read_words == ["Ham", "eggs"] * 2
-    assert first.read_types([doc], vocab)[1].generation is not before.generation
-
-
 def test_other_vocabularies_have_other_types(vocab, read_words):
     other = spacy.blank("xx").vocab
     other["Ham"].lower_ = "eggs"
@@ -90,15 +79,6 @@ def test_a_word_is_as_it_was_when_it_was_first_read_until_it_is_forgotten(vocab)
     readers[0].forget_types()
     for each in readers:
         assert vocab.strings["spam"] in each.read([doc], vocab).keys
-
-
-def test_getters_of_a_vocabulary_are_asked_for_new_words_only(vocab):
-    attributes = reader("lower")
-    first, second = Doc(vocab, words=["Ham"]), ["Eggs", "Ham"]
-    attributes.read([first], vocab)
-    vocab.lex_attr_getters = {**vocab.lex_attr_getters, spacy.attrs.LOWER: lambda text: "odd"}
-    doc = Doc(vocab, words=second)
-    assert keys_of(attributes.read([doc], vocab)) == [[vocab.strings["odd"], vocab.strings["ham"]]]
 
 
 def test_types_are_bounded_and_stay_right(monkeypatch, vocab, read_words):

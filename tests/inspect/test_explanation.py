@@ -1,7 +1,6 @@
 """Explanations: their reasons add up to the margin, and name what the features read."""
 
 import pickle
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from spacy_ssvm.features.extractor import Extractor
 from spacy_ssvm.features.names import Source, feature_name
 from spacy_ssvm.features.word_classes import WordClasses, pack_classes
 
+from ..page_tags import Tags
 from ..pipeline.components import OF_TOKENS, learnt
 from ..pipeline.toy import SEQUENCES, STRUCTURES, TREES, arc_templates, blank, doc, parser_examples, tree_of
 
@@ -174,43 +174,22 @@ def test_words_beyond_the_sentence_are_outside():
     assert not any(feature.startswith("mod.lower[1] = dogs") for feature in features)
 
 
-class Tags(HTMLParser):
-    """The tags that are open, and all links and anchors of a page."""
-
-    def __init__(self):
-        super().__init__()
-        self.open: list[str] = []
-        self.links: list[str] = []
-        self.anchors: list[str] = []
-
-    def handle_starttag(self, tag, attrs):
-        values = dict(attrs)
-        self.links += [values[key] for key in ("href", "src") if key in values]
-        self.anchors += [values["id"]] if "id" in values else []
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 @pytest.mark.parametrize("factory", ["ssvm_ner", "ssvm_parser"])
 def test_the_page_stands_alone_and_links_each_finding_to_its_reasons(factory):
     nlp = learnt(factory)
     words = ["She", "<b>", "eats", "&", "New", "York", "Nothing"]
     text = Doc(nlp.vocab, words=words, sent_starts=[True, *[False] * 5, True])
     explanation = nlp.get_pipe(factory).explain(text)
-    page, tags = explanation.html(), Tags()
-    tags.feed(page)
-    assert not tags.open
-    assert tags.links == [f"#{number + 1}" for number in range(len(explanation.findings))]
-    assert {link[1:] for link in tags.links} <= set(tags.anchors)
+    page = explanation.html()
+    tags = Tags(page)
+    links = [f"#{number + 1}" for number in range(len(explanation.findings))]
+    assert [link for link in tags.links if link in links] == links and {link[1:] for link in links} <= set(tags.ids)
     assert "&lt;b&gt;" in page and "<b>" not in page and "&amp;" in page
     if factory == "ssvm_parser":
         assert page.count("<svg") == 2 and page.count('class="displacy-arrow"') == len(words) - 2
         assert "Nothing → ROOT, nothing else is possible" in explanation.text()
     else:
-        assert page.count("<mark") == len(tags.links) > 0
+        assert page.count("<mark") == len(links) > 0
 
 
 def test_empty_and_untrained():

@@ -5,8 +5,7 @@ import random
 
 import pytest
 
-from spacy_ssvm.inspect.suggestion import ranked, unsure_words
-from spacy_ssvm.models.named_parts import NamedPart
+from spacy_ssvm.inspect.suggestion import ranked
 
 from ..pipeline.components import CRF, ORDER_1, SVM, every, learnt
 from ..pipeline.toy import blank, doc
@@ -41,14 +40,6 @@ def test_copies_come_last_and_count_once():
     found = list(ranked(texts, [1] * len(texts)))
     assert found[:3] == [(number, pytest.approx(score)) for number, score in expected]
     assert found[3:] == [(number, 0.0) for number in range(2, 11)]
-
-
-def test_doubt_of_words():
-    words = ["the", "cat", "the"]
-    margins = [(NamedPart(0, 1, "X"), 0.75), (NamedPart(0, 2, "Y"), -0.5), (NamedPart(2, 3, "X"), math.inf)]
-    assert unsure_words(words, margins, False) == {"the": 0.125, "cat": 0.125}
-    probabilities = [(NamedPart(0, 1, "X"), 0.5), (NamedPart(1, 2, "X"), 1.0), (NamedPart(2, 3, "Y"), 0.25)]
-    assert unsure_words(words, probabilities, True) == {"the": pytest.approx(1.0 + 0.8112781244591328)}
 
 
 @pytest.mark.parametrize("settings", [CRF, SVM], ids=["CRF", "SVM"])

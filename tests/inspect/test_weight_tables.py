@@ -3,6 +3,7 @@
 import logging
 import pickle
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,10 @@ HASHED = templates("bias", "lower[0]", "lower[-1]+lower[0]", "suffix2[0]", hash_
 
 def with_names(factory: str, **settings):
     return trained(factory, save_feature_names=True, **settings)
+
+
+shared = cache(with_names)
+"""A pipeline that no test changes."""
 
 
 def weights_by_name(pipe, examples) -> dict[tuple[str, str], float]:
@@ -43,7 +48,7 @@ def weights_by_name(pipe, examples) -> dict[tuple[str, str], float]:
 
 @sequences
 def test_the_largest_weights_of_a_label_are_those_that_the_decoder_adds(factory):
-    nlp = with_names(factory)
+    nlp = shared(factory)
     pipe = nlp.get_pipe(factory)
     expected = weights_by_name(pipe, EXAMPLES[factory](nlp))
     for label in pipe.weight_labels:
@@ -56,7 +61,7 @@ def test_the_largest_weights_of_a_label_are_those_that_the_decoder_adds(factory)
 
 
 def test_an_entity_label_has_the_weights_of_all_its_weight_labels():
-    ner = with_names("ssvm_ner").get_pipe("ssvm_ner")
+    ner = shared("ssvm_ner").get_pipe("ssvm_ner")
     parts = [found for position in "BILU" for found in ner.top_features(f"{position}-GPE", ALL)]
     assert sorted(ner.top_features("GPE", ALL)) == sorted(parts)
 
@@ -147,7 +152,7 @@ def test_values_of_real_features_are_one_feature():
 
 
 def test_what_cannot_be_listed_is_refused():
-    tagger = with_names("ssvm_tagger").get_pipe("ssvm_tagger")
+    tagger = shared("ssvm_tagger").get_pipe("ssvm_tagger")
     with pytest.raises(ValueError, match=r"unknown label 'XYZ': the labels are ADJ, ADV"):
         tagger.top_features("XYZ")
     with pytest.raises(ValueError, match="n must be a whole number of at least 1, not 0"):
@@ -163,7 +168,7 @@ def test_what_cannot_be_listed_is_refused():
 
 @pytest.mark.parametrize("damage", [lambda names: names[:-3], lambda names: names[:0], lambda names: None, list])
 def test_damaged_names_are_refused(damage):
-    tagger = with_names("ssvm_tagger").get_pipe("ssvm_tagger")
+    tagger = shared("ssvm_tagger").get_pipe("ssvm_tagger")
     loaded = blank("ssvm_tagger", save_feature_names=True).get_pipe("ssvm_tagger").from_bytes(tagger.to_bytes())
     before, model = loaded.to_bytes(), loaded.model.copy()
     model.attrs[NAMES] = damage(model.attrs[NAMES])

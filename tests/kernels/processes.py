@@ -2,10 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import spacy_ssvm
 
 STATISTICS = """
 import json
@@ -53,6 +56,17 @@ print(json.dumps(learnt(Perceptron())))
 """A solver learns: few kernels, and no component."""
 TREE = [["N", 1, "N"], ["V", 1, "ROOT"], ["N", 1, "N"], [".", 1, "."]]
 PREDICTED = [TREE, ["PER", "PER"]]
+
+
+NOWHERE = f"{os.devnull}/nowhere"
+"""A path at which no process, however privileged, can make a directory."""
+
+
+def copied(root: Path) -> dict[str, str]:
+    """Copy the package without anything compiled; the environment in which the copy is the one imported."""
+    ignored = shutil.ignore_patterns("__pycache__", "machine_code")
+    shutil.copytree(Path(spacy_ssvm.__file__).parent, root / "spacy_ssvm", ignore=ignored)
+    return {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class Run(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spacy_ssvm import kernels
-from spacy_ssvm.kernels.numba_types import array_type
+from spacy_ssvm.kernels.numba_types import array_type, numba_type
 from spacy_ssvm.structures.tree.decoders import PROJECTIVE, decoder
 
 from .processes import run
@@ -54,6 +54,12 @@ def test_read_only_array_is_refused():
         array_type(array)
 
 
+@pytest.mark.parametrize("annotation", [np.ndarray, str, list[int]])
+def test_annotation_without_a_type_is_refused(annotation):
+    with pytest.raises(TypeError, match="no numba type is known for"):
+        numba_type(annotation)
+
+
 def test_a_kernel_that_is_not_used_imports_no_compiler_and_is_none_of_those_used():
     code = """
 import pickle, sys
@@ -83,22 +89,6 @@ def test_first_use_in_several_threads_makes_one_dispatcher(fresh):
             thread.join()
         assert {number for _, number in found} == {0, 3, 6, 9} and len({id(one) for one, _ in found}) == 1
         assert kernels.KERNELS[n_used:] == [triple]
-
-
-def test_a_kernel_is_used_by_another_one_first(fresh):
-    inner = fresh(lambda number: number + 1)
-
-    @fresh
-    def outer(number):
-        return 2 * inner(number)
-
-    assert outer(3) == 8
-    assert inner(3) == 4
-
-
-def test_a_used_kernel_is_called_as_its_dispatcher(fresh):
-    square = fresh(lambda number: number * number)
-    assert square(number=3) == 9 and square.func is square.dispatcher and square(4) == 16
 
 
 def test_kernels_are_pickled_by_name():

@@ -32,7 +32,7 @@ def test_large_arrays_are_no_private_memory(tmp_path: Path) -> None:
     code = """
 map_large_arrays(folder)
 limit_data(1 << 22)
-n = 1 << 22
+n = 1 << 20
 zeros, other = np.zeros(n), np.arange(n)
 assert not zeros.any() and (zeros + other).sum() == n * (n - 1) // 2
 assert np.array_equal(np.concatenate([other, other])[n:], other) and not list(folder.iterdir())
@@ -51,7 +51,7 @@ def test_arrays_are_resized(tmp_path: Path) -> None:
         """
 map_large_arrays(folder)
 n_files = len(os.listdir("/proc/self/fd"))
-many = [np.full(MIN_MAPPED, value, np.int8) for value in range(100)]
+many = [np.full(MIN_MAPPED, value, np.int8) for value in range(30)]
 assert len(os.listdir("/proc/self/fd")) == n_files
 array, expected = np.arange(10), np.arange(10)
 # Without a file, then with one, within and beyond its room, and back.

@@ -93,20 +93,6 @@ def recorded(project: Path) -> set[str]:
     return {f"{task}/{row}" for task, rows in tables.items() for row in rows}
 
 
-def check_records(project: Path) -> None:
-    """Records of the papers' runs hold what was learnt in two epochs at most."""
-    records = [record for path in tables_of_papers(project) for record in table(path).values()]
-    assert records
-    for record in records:
-        rows = record["rows"]
-        assert 1 <= len(rows) <= 2
-        assert 0 <= rows[-1]["test"] <= 100
-        assert 0 < rows[-1]["non_zeros"] <= record["weights"]
-        assert 0 <= rows[0]["seconds"] <= rows[-1]["seconds"]
-        if rows[-1].get("gap") is not None:
-            assert rows[-1]["dual"] <= rows[-1]["primal"] * (1 + 1e-9)
-
-
 @pytest.fixture
 def judges(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(PROJECT))
@@ -330,14 +316,29 @@ def test_a_paper_alone_asks_for_the_records_that_all_papers_share(monkeypatch: p
 
 @pytest.mark.slow
 @needs_ewt
+@pytest.mark.parametrize("made", ["part", "project"])
+def test_records_of_the_papers_hold_what_was_learnt_in_two_epochs_at_most(
+    made: str, request: pytest.FixtureRequest
+) -> None:
+    records = [record for path in tables_of_papers(request.getfixturevalue(made)) for record in table(path).values()]
+    assert records
+    for record in records:
+        rows = record["rows"]
+        assert 1 <= len(rows) <= 2
+        assert 0 <= rows[-1]["test"] <= 100
+        assert 0 < rows[-1]["non_zeros"] <= record["weights"]
+        assert 0 <= rows[0]["seconds"] <= rows[-1]["seconds"]
+        if rows[-1].get("gap") is not None:
+            assert rows[-1]["dual"] <= rows[-1]["primal"] * (1 + 1e-9)
+
+
+@pytest.mark.slow
+@needs_ewt
 class TestPart:
     def test_every_run_has_a_record(self, part: Path) -> None:
         """But those of the corpora that were not converted."""
         expected = {name for name in listed(part, ["solvers"]) if name.startswith("pos-ewt/")}
         assert len(expected) > 20 and recorded(part) == expected
-
-    def test_records_hold_what_was_learnt(self, part: Path) -> None:
-        check_records(part)
 
     def test_the_report_shows_what_there_is(self, part: Path) -> None:
         text = (part / "smoke" / "report" / "papers.md").read_text("utf8")
@@ -356,9 +357,6 @@ class TestSmoke:
         missing = expected - recorded(project)
         assert len(expected) > 250
         assert {name.split("/")[0] for name in missing} == {"classes-covertype", "classes-sector"}
-
-    def test_records_hold_what_was_learnt(self, project: Path) -> None:
-        check_records(project)
 
     def test_the_report_shows_every_table_and_figure(self, project: Path) -> None:
         text = (project / "smoke" / "report" / "papers.md").read_text("utf8")

@@ -12,7 +12,6 @@ import time
 import urllib.request
 from contextlib import contextmanager
 from http.client import HTTPException
-from pathlib import Path
 
 import pytest
 import spacy
@@ -211,8 +210,3 @@ def test_what_cannot_be_served_is_explained(recogniser, tmp_path, monkeypatch):
     for name in ("app", "label_studio", "running"):
         monkeypatch.delattr(sys.modules["spacy_ssvm.serve"], name, raising=False)
     assert command.NEEDED.partition(":")[0] in refusal("serve", recogniser)
-
-
-def test_the_page_is_part_of_the_package():
-    static = Path(pages.__file__).with_name("static")
-    assert {path.suffix for path in static.iterdir()} == {".html", ".css", ".js", ".svg"}

@@ -5,14 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_ssvm.solvers import dcd
-from spacy_ssvm.solvers.certificate import GAP_REDUCTION
-from spacy_ssvm.solvers.dcd import Cpd, inner_pass
+from spacy_ssvm.solvers.dcd import Cpd
 from spacy_ssvm.solvers.frank_wolfe import FrankWolfe
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.one_slack import OneSlack
-from spacy_ssvm.solvers.pairs import combine, pair_step
-from spacy_ssvm.solvers.sap import Sap
+from spacy_ssvm.solvers.pairs import pair_step
 from spacy_ssvm.solvers.sdm import Sdm
 from spacy_ssvm.structures.tree.parts import SPANNING_GRANDPARENTS
 
@@ -100,21 +97,6 @@ def test_without_exact_oracles_learning_goes_on(parameters):
     learner = epochs(start(parameters, tree_problem(4, structure=SPANNING_GRANDPARENTS, n_examples=12)), 12)
     w = learner.w.tobytes()
     assert not learner.done() and epochs(learner, 5).w.tobytes() != w
-
-
-def test_cpd_needs_fewer_oracle_passes_than_examples_have_structures():
-    _, certificate = fit(Cpd(C=0.1, delta=0, tolerance=1e-5), random_problem(6), max_epochs=40)
-    assert certificate.relative_gap <= 1e-5
-
-
-def test_cpd_rests_where_no_plane_may_enter(monkeypatch):
-    """δ bounds the gap that is reached; once the working sets are solved there is nothing to do."""
-    learner, rng, passes = start(Cpd(C=0.5, delta=0.3, tolerance=0), random_problem(1)), np.random.default_rng(0), []
-    monkeypatch.setattr(dcd, "inner_pass", lambda *arguments: passes.append(1) or inner_pass(*arguments))
-    for _ in range(60):
-        passes.clear()
-        run_epoch(learner, rng)
-    assert not passes and learner.certificate().relative_gap > 1e-6
 
 
 def test_frank_wolfe_keeps_w_and_its_rounded_means_together():
@@ -221,42 +203,3 @@ def test_a_pair_step_is_the_best_there_is(rise, limit, curvature):
     others = np.linspace(0, limit, 101)
     assert 0 <= step <= limit
     assert (rise * step - curvature * step**2 / 2 >= rise * others - curvature * others**2 / 2 - 1e-12).all()
-
-
-sparse = st.dictionaries(st.integers(0, 9), st.sampled_from([-1.0, 0.5, 1.0, 3.0]))
-
-
-@given(sparse, sparse, st.sampled_from([0.0, 1.0, 0.25]), st.sampled_from([-1.0, 0.0, 0.75]))
-def test_combined_planes(p, q, a, b):
-    def arrays(plane):
-        return np.array(sorted(plane), np.int64), np.array([plane[k] for k in sorted(plane)]), len(plane)
-
-    indices, values = np.zeros(20, np.int64), np.zeros(20)
-    size = combine(a, *arrays(p), b, *arrays(q), indices, values)
-    expected = {k: a * p.get(k, 0.0) + b * q.get(k, 0.0) for k in sorted({*p, *q})}
-    assert dict(zip(indices[:size], values[:size])) == {k: value for k, value in expected.items() if value != 0}
-    assert (np.diff(indices[:size]) > 0).all()
-
-
-def test_sdm_without_inner_passes_is_sap_without_l1():
-    """The same pairs in the same order, the step in closed form or by Newton's method, as long as rounding has no say.
-
-    Later, where an example has several planes, it chooses between those of equal g.
-    """
-    problem = random_problem(10, real=True)
-    sdm, sap = start(Sdm(C=0.5, kappa1=99), problem), start(Sap(C=0.5, rho1=0, rho2=1), problem)
-    np.testing.assert_allclose(epochs(sdm, 1).w, epochs(sap, 1).w, rtol=0, atol=1e-6)
-
-
-def test_one_slack_solves_for_a_fraction_of_its_gap():
-    """More would refine w for planes that the next epoch adds to."""
-    learner = start(OneSlack(C=0.1, tolerance=0), random_problem(6))
-    left = []
-    for seed in range(20):
-        learner.begin_epoch(np.random.default_rng(seed))
-        learner.visit(np.arange(learner.problem.n_examples))
-        before = learner.progress()
-        learner.end_epoch()
-        g = learner.losses - learner.gram @ learner.alpha
-        left.append((learner.parameters.C * g.max() - learner.alpha @ g) / (before.primal - before.dual))
-    assert max(left) <= GAP_REDUCTION + 1e-9 and np.median(left) > GAP_REDUCTION / 30

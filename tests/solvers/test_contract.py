@@ -175,11 +175,6 @@ def test_fit_stops_at_its_tolerance(name):
     assert learner.progress().planes > 0 and learner.progress().loss > 0
 
 
-def test_max_epochs_ends_a_fit_that_has_not_converged():
-    _, certificate = fit(Dcd(C=1.0, tolerance=0), random_problem(5), max_epochs=2)
-    assert certificate.relative_gap > 1e-3
-
-
 @names(without=("DCD", "CPD", "1-slack", "FW", "SDM", "SAP", "L-BFGS", "EG"))
 def test_other_solvers_have_no_certificate(name):
     learner, certificate = fit(SOLVERS[name], random_problem(5), max_epochs=2)
@@ -377,16 +372,12 @@ def test_forgotten_examples_leave_w_as_it_is(name):
         assert learner.certificate() is None and learner.progress().dual is None and not learner.done()
         epochs(learner, 2)
     assert bytes_of(learner) != w
-
-
-@names(without=("DCD", "CPD", "1-slack", "FW", "SDM", "SAP", "LSE", "EG"))
-def test_without_dual_variables_removed_examples_leave_w_as_it_is(name):
-    learner = epochs(started(name), 3)
-    w = bytes_of(learner)
-    learner.change(learner.problem, np.arange(1, 30))
-    assert bytes_of(learner) == w
-    if has_planes(name):
-        assert planes_of(learner.planes, 0) and not any(planes_of(learner.planes, k) for k in range(1, 30))
+    if not name.startswith(("DCD", "CPD", "1-slack", "FW", "SDM", "SAP", "LSE", "EG")):
+        w = bytes_of(learner)
+        learner.change(learner.problem, np.arange(1, 30))
+        assert bytes_of(learner) == w, "without dual variables nothing could be taken out, either"
+        if has_planes(name):
+            assert planes_of(learner.planes, 0) and not any(planes_of(learner.planes, k) for k in range(1, 30))
 
 
 @names()

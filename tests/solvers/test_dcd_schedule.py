@@ -35,19 +35,6 @@ def test_a_call_that_is_left_out_lends_its_last_slack():
     np.testing.assert_allclose(learner.rests.schedule.slacks, np.maximum(slacks_of(planes, learner.w), 0), atol=1e-2)
 
 
-def test_no_example_waits_longer_than_the_longest_pause():
-    """Each call asks the oracle of the example, so that no plane is missed for good."""
-    problem = random_problem(5)
-    learner, rng = start(Dcd(C=0.5), problem), np.random.default_rng(0)
-    waited = np.zeros(problem.n_examples, np.int64)
-    for _ in range(50):
-        pauses = learner.rests.schedule.pauses.copy()
-        run_epoch(learner, rng)
-        waited = np.where(pauses > 0, waited + 1, 0)
-        assert waited.max() <= MAX_PAUSE
-    assert (learner.rests.schedule.lengths > 0).any()
-
-
 @pytest.mark.parametrize("change", ["retune", "extend", "remove", "forget"])
 def test_what_changes_the_problem_ends_all_waiting(change):
     part, whole = halves()

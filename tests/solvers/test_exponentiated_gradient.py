@@ -6,36 +6,15 @@ from scipy.optimize import minimize
 
 from spacy_ssvm.models.chain.oracles import chain_problem
 from spacy_ssvm.solvers.exponentiated_gradient import ExponentiatedGradient
-from spacy_ssvm.solvers.learner import run_epoch, start
-from spacy_ssvm.structures.tree.parts import SPANNING_GRANDPARENTS
+from spacy_ssvm.solvers.learner import start
 
 from ..models.tree.enumeration import tree_problem
 from ..problems import random_problem
 from .family_reference import PROBLEMS, family_of, problem_of
 from .running import epochs
-from .test_lbfgs import MEMBERS, scipys_optimum
+from .test_lbfgs import MEMBERS
 
 ROUNDING = 1e-6
-
-
-@pytest.mark.parametrize("member", MEMBERS)
-@pytest.mark.parametrize("kind", PROBLEMS)
-def test_every_epoch(kind, member):
-    """The primal is that of its definition, the dual rises up to the optimum; the running primal comes near."""
-    (beta, gamma), C, problem, known = member, 0.5, problem_of(kind), family_of(kind, *member)
-    learner, before, best = (
-        start(ExponentiatedGradient(C=C, beta=beta, gamma=gamma), problem),
-        0.0,
-        scipys_optimum(known, C),
-    )
-    for seed in range(8):
-        figures, certificate = run_epoch(learner, np.random.default_rng(seed)), learner.certificate()
-        assert certificate.primal == pytest.approx(known.primal(learner.w, C)[0], rel=1e-9)
-        assert figures.dual == certificate.dual
-        assert before - ROUNDING <= certificate.dual <= best.fun * (1 + ROUNDING)
-        assert figures.planes is None and figures.loss > 0
-        before = certificate.dual
-    assert epochs(learner, 60).progress().primal == pytest.approx(learner.certificate().primal, rel=0.02)
 
 
 @pytest.mark.parametrize("member", MEMBERS)
@@ -144,8 +123,3 @@ def test_any_C_moves_every_example(C, known_part):
     first = learner.certificate().gap
     assert (learner.distributions.rates > 0).all()
     assert epochs(learner, 60).certificate().gap < 0.2 * first
-
-
-def test_structures_without_exact_marginals_are_refused():
-    with pytest.raises(ValueError, match="this solver needs exact marginals, which the model's structure does not"):
-        start(ExponentiatedGradient(), tree_problem(4, structure=SPANNING_GRANDPARENTS))

@@ -116,7 +116,11 @@ def test_sgd_selects_the_learning_rate_of_lowest_primal(member, C, schedule):
     assert not learner.w.any(), "the selection leaves the weights alone"
 
 
-def check_mira_is_dca(problem, C, weights):
+@given(tiny_chains(), st.sampled_from([1 / 64, 0.1, 1.0, 100.0]), st.booleans())
+def test_dca_at_infinite_beta_is_mira(tiny, C, zero):
+    """Ties, empty sequences, planes of zero norm and costs of zero among them; from w = 0, where all is tied."""
+    weights = np.zeros_like(tiny.weights) if zero else tiny.weights
+    problem = chain_problem(tiny.chains, tiny.n_rows)
     mira, dca = start(Mira(C=C), problem, weights), start(Dca(C=C, beta=INF, gamma=1), problem, weights)
     for example in visits(problem):
         for learner in (mira, dca):
@@ -124,20 +128,6 @@ def check_mira_is_dca(problem, C, weights):
         np.testing.assert_array_equal(mira.w, dca.w)
     np.testing.assert_array_equal(mira.prediction_weights(), dca.prediction_weights())
     assert mira.progress() == dca.progress()
-
-
-@given(tiny_chains(), st.sampled_from([1 / 64, 0.1, 1.0, 100.0]), st.booleans())
-def test_dca_at_infinite_beta_is_mira(tiny, C, zero):
-    """Ties, empty sequences, planes of zero norm and costs of zero among them; from w = 0, where all is tied."""
-    weights = np.zeros_like(tiny.weights) if zero else tiny.weights
-    check_mira_is_dca(chain_problem(tiny.chains, tiny.n_rows), C, weights)
-
-
-@pytest.mark.parametrize("kind", PROBLEMS)
-@pytest.mark.parametrize("C", [1 / 64, 100.0])
-def test_dca_at_infinite_beta_is_mira_on_larger_problems(kind, C):
-    problem = problem_of(kind)
-    check_mira_is_dca(problem, C, np.zeros(problem.dimension))
 
 
 SOLVERS = [

@@ -39,6 +39,7 @@ PROBLEMS = {
     "equal words": lambda: random_problem(4, n_examples=6, n_labels=2, max_length=5, n_rows=1, active=1),
     "trees": lambda: tree_problem(0, n_examples=4, max_length=3),
     "classes": classes,
+    "no features, so that every ΔΦ vanishes": lambda: without_features(n_labels=3),
 }
 
 
@@ -139,11 +140,3 @@ def test_two_loops(make, monkeypatch):
         assert len(passes) == expected
         learner.visit(np.arange(5))
         learner.end_epoch()
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_planes_of_zero_norm(make):
-    """Without features every ΔΦ of a single token vanishes though Δ = 1: both labels but gold count, whatever w."""
-    learner, _ = fit(make(C=0.25, tolerance=1e-8), without_features(n_labels=3), max_epochs=20)
-    assert learner.progress().dual == pytest.approx(7 * 2 * 0.25, rel=1e-12)
-    assert learner.done() and not learner.w.any()

@@ -92,13 +92,6 @@ def test_the_certificate_is_that_of_the_proximal_objective(solver, seed):
         assert certificate.dual <= tiny.primal(parameters, other)
 
 
-def test_solvers_of_one_objective_agree():
-    tiny = Tiny(0)
-    ws = {name: run(tiny, SOLVERS[name], 3000).prediction_weights() for name in ("DCD", "CPD", "SDM", "OneSlack")}
-    np.testing.assert_allclose(ws["DCD"], ws["CPD"], atol=1e-2)
-    np.testing.assert_allclose(ws["SDM"], ws["OneSlack"], atol=1e-2)
-
-
 @pytest.mark.parametrize("parameters", [LseSdcd(C=C, tolerance=TIGHT), LseCuttingPlane(C=C, tolerance=TIGHT)])
 def test_both_solvers_of_the_summed_error(parameters):
     tiny = Tiny(1)

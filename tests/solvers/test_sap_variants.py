@@ -10,10 +10,7 @@ from spacy_ssvm.solvers.learner import start
 from spacy_ssvm.solvers.pairs import PAIR_STEPS
 from spacy_ssvm.solvers.sap import (
     ALPHA_PASSES,
-    BatchSapLearner,
-    ProximalSapLearner,
     Sap,
-    SapLearner,
     box_at_best,
     move_beta,
 )
@@ -36,15 +33,6 @@ def sap(variant, **given):
     return Sap(**{"C": 0.5, "rho1": 0.1, "rho2": 0.5, **VARIANTS[variant], **given})
 
 
-def test_parameters_choose_the_variant():
-    problem = random_problem(0)
-    assert type(start(Sap(), problem)) is SapLearner
-    for costs in ({"nu": 0.1}, {"mu": 0.1}):
-        assert type(start(Sap(**costs), problem)) is ProximalSapLearner
-    for costs in ({}, {"nu": 0.1, "mu": 0.1}):
-        assert type(start(Sap(batch=True, **costs), problem)) is BatchSapLearner
-
-
 def alternating_dual(learner):
     """D at α and the β that is there, not the best one."""
     linear, _ = working_set.dual_sums(learner.planes)
@@ -56,20 +44,13 @@ def alternating_dual(learner):
 @pytest.mark.parametrize("C", [0.02, 0.5])
 @pytest.mark.parametrize("real", [False, True])
 def test_every_epoch(variant, C, real):
-    """The dual that is alternated on never decreases; the one reported is above it, below the primal and true."""
-    problem = random_problem(4, max_length=4, real=real)
-    planes = all_planes(problem)
-    parameters = sap(variant, C=C)
-    learner, before = start(parameters, problem), 0.0
+    """The dual that is alternated on never decreases, and the one reported (see test_contract) is above it."""
+    learner, before = start(sap(variant, C=C), random_problem(4, max_length=4, real=real)), 0.0
     for epoch in range(15):
         epochs(learner, 1, epoch)
-        certificate, dual = learner.certificate(), alternating_dual(learner)
+        dual = alternating_dual(learner)
         assert dual >= before - 1e-12 * abs(before)
-        assert certificate.dual >= dual - 1e-9 * abs(dual)
-        assert certificate.gap >= -(1e-6 if real else 1e-12) * certificate.primal
-        assert learner.progress().dual == pytest.approx(certificate.dual, rel=1e-9)
-        w = learner.prediction_weights()
-        assert certificate.primal == pytest.approx(objective(planes, w, C, 1, 0.1, 0.5), rel=1e-9)
+        assert learner.certificate().dual >= dual - 1e-9 * abs(dual)
         before = dual
     assert before > 0
 
@@ -223,18 +204,3 @@ def test_resting_coordinates_miss_nothing(changes, nu, rho1):
             break
         move_beta(s, w, rho1, rho2, nu, box)
     assert box.size[0] == 0, "in the end every coordinate rests"
-
-
-@every_variant
-def test_where_examples_are_removed_the_rest_starts_from_its_best_beta(variant):
-    learner = epochs(start(sap(variant), random_problem(10)), 4)
-    learner.change(learner.problem, np.array([3, 17, 4]))
-    np.testing.assert_array_equal(learner.w, learner.prediction_weights())
-
-
-def test_a_warm_start_is_from_the_s_that_gives_its_weights():
-    problem = random_problem(10)
-    weights = epochs(start(Sap(C=0.5, rho1=0.1), problem), 3).w
-    learner = start(Sap(C=0.5, rho1=0.3, rho2=2.0), problem, weights)
-    learner.change(learner.problem, np.zeros(0, np.int64))
-    np.testing.assert_allclose(learner.w, weights, rtol=0, atol=1e-12)

@@ -84,11 +84,6 @@ def test_a_component_learns_with_it(tmp_path):
     assert losses[0] == losses[1] > 0
 
 
-def test_what_is_wrong_with_its_parameters_is_said():
-    with pytest.raises(ValueError, match=r"solver\.C must be positive"):
-        Subgradient(C=0)
-
-
 def test_two_objects_of_a_learner_have_no_attribute_of_the_same_name_in_its_state():
     class Ambiguous(SubgradientLearner):
         STATE = (Field("visits", of="average"),)

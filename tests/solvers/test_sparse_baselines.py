@@ -62,12 +62,6 @@ def test_projection(point, radius):
     assert not np.signbit(found[found == 0]).any(), "zeros are stored as such"
 
 
-def test_a_point_of_the_ball_is_left_alone():
-    w = np.array([0.25, -0.5, 0.0])
-    assert project_onto_ball(w, 0.75) is w
-    assert not project_onto_ball(np.zeros(0), 1.0).any()
-
-
 def test_projected_subgradient_step_for_step():
     problem = random_problem(2, max_length=4, n_rows=8, real=True)
     planes, w = Enumerated(problem), np.zeros(problem.dimension)

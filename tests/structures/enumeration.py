@@ -3,10 +3,14 @@
 import itertools
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from spacy_ssvm.structures import FORBIDDEN
 from spacy_ssvm.structures.chain.constraints import Constraints
+
+dear = settings(max_examples=settings.default.max_examples * 2 // 5)
+"""For tests that enumerate all structures of an example, of several kinds each."""
 
 
 def listed(draw, elements, size: int) -> list:

@@ -1,7 +1,5 @@
 """BILUO as constraints: the legal label sequences are exactly the segmentations of the sequence."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 
 from spacy_ssvm.structures.chain import biluo
 from spacy_ssvm.structures.chain.biluo import FIXED, FREE, NO_CONTINUATION, biluo_constraints, n_states, segments, state
-from spacy_ssvm.structures.chain.scored import ChainScores, TransitionScores
 
 from .enumeration import legal_sequences
 
@@ -62,25 +59,3 @@ def test_kinds_of_tokens(kinds):
     expected = {labelled(found, len(kinds)): found for found in segmentations(len(kinds), 1)}
     legal = set(legal_sequences(biluo_constraints(1), kinds))
     assert legal == {y for y, found in expected.items() if allowed(found, y)}
-
-
-@given(st.integers(1, 2), st.integers(0, 3), st.integers(0, 2**32 - 1))
-def test_the_best_sequence_is_the_best_segmentation(n_types, length, seed):
-    rng, allowed = np.random.default_rng(seed), biluo_constraints(n_types)
-    tokens, transitions = rng.normal(size=(length, n_states(n_types))), rng.normal(size=(n_states(n_types),) * 2)
-    (best,) = ChainScores(tokens, TransitionScores(transitions + allowed.transition, allowed.start, allowed.end)).best(
-        1
-    )
-
-    def score(y) -> float:
-        return sum(tokens[range(length), y]) + sum(transitions[pair] for pair in itertools.pairwise(y))
-
-    expected = max(score(list(labelled(found, length))) for found in segmentations(length, n_types))
-    assert score(best.labels.tolist()) == pytest.approx(expected, abs=1e-10)
-
-
-def test_every_state_has_its_own_number():
-    numbers = [
-        state(*pair) for pair in itertools.product((biluo.BEGIN, biluo.INSIDE, biluo.LAST, biluo.UNIT), range(3))
-    ]
-    assert sorted([biluo.OUTSIDE, *numbers]) == list(range(n_states(3)))

@@ -55,13 +55,6 @@ def test_broken_tokens(given, cut):
             assert found[first:end].any() == (expected > 0) and found[first:end].sum() <= expected
 
 
-def test_unconstrained_allows_everything():
-    *scores, attributes = unconstrained(3)
-    assert [part.shape for part in scores] == [(3,), (3,), (3, 3), (1, 3)]
-    assert not any(part.any() for part in scores)
-    assert not any(map(len, attributes))
-
-
 def test_fixed_labels_are_the_last_kinds():
     fixed = with_fixed(unconstrained(3))
     assert first_fixed(fixed) == 1

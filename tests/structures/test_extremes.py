@@ -53,16 +53,6 @@ def test_sequences_with_scores_far_apart(name, data, scale, beta):
     assert drawn.log_partition(beta) == pytest.approx(total, rel=1e-12, abs=1e-9)
 
 
-def test_one_token_has_no_transitions():
-    scores, start, end = np.array([[0.5, -1.0, 2.0]]), np.array([0.0, 1.0, FORBIDDEN]), np.array([0.5, 0.0, 0.0])
-    factors = forward_backward.factors_of(np.empty((0, 3)), start, end, 1.0)
-    assert factors.steps.shape == factors.reverse.shape == (3, 3) and len(factors.start) == len(factors.end) == 3
-    labels, counts = np.empty((1, 3)), np.empty((0, 3))
-    total = forward_backward.marginals(scores, np.empty((0, 3)), start, end, labels, counts)
-    assert total == pytest.approx(np.log(np.exp(1.0) + np.exp(0.0)), rel=1e-14)
-    np.testing.assert_allclose(labels, [[np.e / (1.0 + np.e), 1.0 / (1.0 + np.e), 0.0]], rtol=1e-14)
-
-
 def test_both_ways_are_taken():
     """One label is better up to a token, another one from there on: no product in doubles has both."""
     for height, is_product in ((10.0, True), (900.0, False)):

@@ -1,7 +1,6 @@
 """Decoding among the labels that are left, against the Viterbi algorithm over all of them."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,15 +61,3 @@ def test_labels_are_left_out():
     left = best_left(scores, rng.uniform(-1, 1, (300, 300)), np.zeros(300), np.zeros(300))[2]
     assert np.array_equal(left.labels, np.sort(scores.argmax(axis=1)))
     assert ((left.scores > FORBIDDEN / 2).sum(axis=1) == 1).all()
-
-
-@pytest.mark.parametrize("n_labels", [1, 100])
-def test_of_equal_labels_the_first_is_left(n_labels):
-    scores, zeros = np.zeros((3, n_labels)), np.zeros(n_labels)
-    _, path, left = best_left(scores, np.zeros((n_labels, n_labels)), zeros, zeros)
-    assert left.labels.tolist() == [0] and not path.any()
-
-
-def test_nothing_is_left_of_an_empty_sequence():
-    score, path, left = best_left(np.zeros((0, 5)), np.zeros((5, 5)), np.zeros(5), np.zeros(5))
-    assert score == 0.0 and len(path) == len(left.labels) == 0

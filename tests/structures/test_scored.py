@@ -32,6 +32,7 @@ from spacy_ssvm.structures.tree.parts import PROJECTIVE, PROJECTIVE_SIBLINGS, SP
 from spacy_ssvm.structures.tree.scored import ANY, KnownTree, LabelledTree, heads_and_labels_above
 
 from ..models.tree.enumeration import EXACT, tiny_trees
+from .enumeration import dear
 
 SCORES = st.one_of(st.integers(-2, 2).map(float), st.floats(-3, 3, allow_subnormal=False))
 BETAS = st.sampled_from([0.01, 0.5, 1.0, 3.0])
@@ -151,6 +152,7 @@ with_sums = pytest.mark.parametrize("name", SUMS)
 
 
 @structures
+@dear
 @given(data=st.data(), k=st.integers(1, 12))
 def test_best(name, data, k):
     for scored, ys in examples(name, data):
@@ -161,6 +163,7 @@ def test_best(name, data, k):
 
 
 @with_sums
+@dear
 @given(data=st.data(), beta=BETAS, least=st.sampled_from([1e-12, 0.001, 0.05, 0.3]))
 def test_marginals(name, data, beta, least):
     for scored, ys in examples(name, data):
@@ -185,6 +188,7 @@ def margin(name, part, ys):
 
 
 @structures
+@dear
 @given(data=st.data(), least=st.sampled_from([1.0, 0.0, -1.0, -1e9]))
 def test_margins(name, data, least):
     for scored, ys in examples(name, data):
@@ -198,6 +202,7 @@ def test_margins(name, data, least):
 
 
 @structures
+@dear
 @given(data=st.data())
 def test_best_without(name, data):
     for scored, ys in examples(name, data):
@@ -217,6 +222,7 @@ def test_best_without(name, data):
 
 
 @structures
+@dear
 @given(data=st.data())
 def test_best_with(name, data):
     for scored, ys in examples(name, data):
@@ -243,6 +249,7 @@ def has(name, y, part):
 
 
 @with_sums
+@dear
 @given(data=st.data(), beta=BETAS)
 def test_sums_over_what_agrees_with_a_known_part(name, data, beta):
     for scored, ys in examples(name, data):

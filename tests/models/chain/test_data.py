@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spacy_ssvm.models.chain.data import dimension, make_chains, plane_entries
+from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.structures.chain.constraints import unconstrained
 
 BAD = (np.nan, np.inf, -np.inf)
@@ -32,10 +32,3 @@ GIVEN = {
 def test_arrays_that_contradict_each_other_are_refused(changed, complaint):
     with pytest.raises(ValueError, match=complaint):
         make_chains(**{**GIVEN, **changed})
-
-
-def test_layout():
-    chains = make_chains(**GIVEN)
-    assert dimension(2, 2) == 8
-    assert plane_entries(chains).tolist() == [2 * (3 + 2), 2 * (1 + 1)]
-    assert not len(chains.values) and chains.costs.tolist() == [1.0] * 3

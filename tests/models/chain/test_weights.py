@@ -16,7 +16,6 @@ from spacy_ssvm.models.chain.weights import (
     as_vector,
     in_use,
     load,
-    split,
     spread,
     store,
     widen,
@@ -104,17 +103,6 @@ def test_rows_in_use_are_those_with_weights_in_the_order_of_their_keys():
     assert as_dict(found) == as_dict(given) and rows(found).any(axis=1).all()
     assert found.seen.tolist() == given.seen[rows(given).any(axis=1)].tolist()
     assert np.array_equal(found.transitions, given.transitions)
-
-
-@given(n_rows=st.integers(0, 8), n_labels=st.integers(1, 4))
-def test_a_vector_has_transitions_and_then_rows(n_rows, n_labels):
-    given = weights(n_rows, n_labels)
-    vector = as_vector(given)
-    first, blocks = split(vector, n_labels)
-    assert first.shape == (n_labels, n_labels) and blocks.shape == (n_rows, n_labels)
-    assert np.array_equal(first, given.transitions) and np.array_equal(blocks, rows(given))
-    first[0, 0] = 7
-    assert vector[0] == 7
 
 
 def test_size_counts_the_weights_of_both_passes():

@@ -22,6 +22,7 @@ from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.parts import PROJECTIVE
 
 from ...features.arc_reference import Kernels
+from ...structures.enumeration import dear
 from .enumeration import random_sentences
 
 lengths = st.lists(st.integers(0, 6), min_size=1, max_size=3)
@@ -91,22 +92,6 @@ def test_prune(seed, sizes, most, margin, ties):
         assert len(kept) <= most + len({m - 1, must} - {UNKNOWN})
 
 
-def test_first_pass():
-    rng = np.random.default_rng(1)
-    sizes = [5, 0, 7]
-    columns, program = sentences_of(rng, sizes)
-    needed, weights = random_heads(rng, sizes, 0.2), rng.normal(size=1 << BITS).astype(np.float32)
-    trained = ArcFirstPass(program, weights, 3, 2.5, 100).candidates(columns, needed)
-    limited = ArcFirstPass(program, weights, 100, 2.5, 3).candidates(columns, needed)
-    for array, expected in zip(trained, limited):
-        np.testing.assert_array_equal(array, expected)
-    assert 12 < len(trained[1]) < 5 * 5 + 7 * 7
-    untrained = ArcFirstPass(program, np.zeros(0, np.float32), 3, 2.5, 100).candidates(columns, needed)
-    for array, expected in zip(untrained, near_candidates(columns.starts, needed, 100)):
-        np.testing.assert_array_equal(array, expected)
-    assert len(untrained[1]) == 5 * 5 + 7 * 7
-
-
 def test_heads_that_the_first_pass_keeps():
     rng, sizes = np.random.default_rng(2), [6, 0, 9]
     columns, program = sentences_of(rng, sizes)
@@ -151,6 +136,7 @@ def test_no_setting_gives_a_token_more_heads_than_the_limit(trained):
     assert 60 * 6 < len(candidates) <= 60 * (8 + 2)
 
 
+@dear
 @given(seeds, lengths, st.sampled_from([0.0, 1.0]))
 def test_ranking_is_the_gradient_of_a_log_linear_model(seed, sizes, loss_scale):
     """For each token −log P(gold head), even where P underflows, and f(gold) − E f without arcs that hardly count."""

@@ -10,6 +10,7 @@ from spacy_ssvm.models.tree.data import Shape
 from spacy_ssvm.structures import UNKNOWN
 from spacy_ssvm.structures.tree.parts import ROOT_LABEL, SPANNING_GRANDPARENTS
 
+from ...structures.enumeration import dear
 from ...structures.tree.enumeration import is_tree
 from .enumeration import Example, Labelled, every, exact, examples_of, random_sentences, shapes, tiny_trees
 
@@ -21,6 +22,7 @@ def agrees(example: Example, y: Labelled, heads: np.ndarray, labels: np.ndarray)
 
 
 @every
+@dear
 @given(data=st.data())
 def test_complete(structure, data):
     """The best tree that agrees with what is annotated; examples that change are named. Climbing: any such tree."""
@@ -56,6 +58,7 @@ def random_annotation(rng, example: Example, n_labels: int) -> tuple[np.ndarray,
 
 
 @every
+@dear
 @given(data=st.data())
 def test_project(structure, data):
     """The fewest heads are lost; what is unknown stays so and costs nothing; gold is a tree and agrees."""

@@ -11,6 +11,7 @@ from spacy_ssvm.structures import UNKNOWN, Contradiction
 from spacy_ssvm.structures.tree.limits import Limits, limited_candidates, with_labels
 from spacy_ssvm.structures.tree.parts import PROJECTIVE, ROOT_LABEL
 
+from ...structures.enumeration import dear
 from .enumeration import Labelled, every, exact, examples_of, first_order, random_sentences, tiny_trees
 
 
@@ -58,6 +59,7 @@ def within(data, given):
 
 
 @exact
+@dear
 @given(data=st.data())
 def test_the_best_trees_that_are_left(structure, data):
     tiny = data.draw(tiny_trees(structure))
@@ -91,6 +93,7 @@ def test_the_best_trees_that_are_left(structure, data):
 
 
 @first_order
+@dear
 @given(data=st.data())
 def test_marginals_of_the_trees_that_are_left(structure, data):
     tiny = data.draw(tiny_trees(structure))

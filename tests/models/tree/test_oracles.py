@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_ssvm.features.arc_program import read_sentence
 from spacy_ssvm.models.tree.data import double_precision, n_rows, plane_entries
 from spacy_ssvm.models.tree.oracles import count_features, decode, feature_difference, tree_problem
 from spacy_ssvm.solvers.planes import plane_buffer
-from spacy_ssvm.structures.tree.parts import PROJECTIVE_SIBLINGS
 
+from ...structures.enumeration import dear
 from ..oracles import check_gradient, check_kbest, check_max, dense
 from .enumeration import Example, Labelled, every, first_order, tiny_trees
 
@@ -24,6 +24,7 @@ def decoded(tiny, example, loss_scale) -> Labelled:
 
 
 @every
+@dear
 @given(data=st.data(), loss_scale=st.sampled_from([0.0, 1.0]))
 def test_max_oracle(structure, data, loss_scale):
     """The most violated plane, of the tree that is decoded; where decoding is approximate, of any tree."""
@@ -36,6 +37,7 @@ def test_max_oracle(structure, data, loss_scale):
 
 
 @every
+@dear
 @given(data=st.data())
 def test_difference_to_any_tree(structure, data):
     """Gold itself leaves nothing, and no loss."""
@@ -56,6 +58,7 @@ def test_difference_to_any_tree(structure, data):
 
 
 @first_order
+@dear
 @given(data=st.data(), beta=st.sampled_from([0.3, 1.0, 2.5]), gamma=st.sampled_from([0.0, 1.0, 3.0]))
 def test_gradient(structure, data, beta, gamma):
     tiny = data.draw(tiny_trees(structure))
@@ -64,6 +67,7 @@ def test_gradient(structure, data, beta, gamma):
 
 
 @first_order
+@dear
 @given(data=st.data(), k=st.integers(1, 7), loss_scale=st.sampled_from([0.0, 1.0]))
 def test_kbest(structure, data, k, loss_scale):
     tiny = data.draw(tiny_trees(structure))
@@ -71,16 +75,8 @@ def test_kbest(structure, data, k, loss_scale):
         check_kbest(tree_problem(tiny.data), example.example, tiny.weights, loss_scale, k, *example.planes)
 
 
-@given(data=st.data())
-@settings(max_examples=3)
-def test_what_is_not_exact_is_not_offered(data):
-    problem = tree_problem(data.draw(tiny_trees(PROJECTIVE_SIBLINGS)).data)
-    for kind, name in (("cliques", "exact marginals"), ("kbest", "the k best structures")):
-        with pytest.raises(ValueError, match=name):
-            problem.oracles(kind)
-
-
 @every
+@dear
 @given(data=st.data())
 def test_features_are_counted_in_gold_trees(structure, data):
     tiny = data.draw(tiny_trees(structure))

@@ -11,7 +11,7 @@ from spacy_ssvm.distributed.rules import rule_of
 from spacy_ssvm.distributed.rules.dual import DualObjective, dual_objective
 from spacy_ssvm.distributed.rules.mean import DescentSettings, MixedBlock
 from spacy_ssvm.distributed.rules.rule import BlockParts, NoSettings
-from spacy_ssvm.distributed.shared_blocks import SharedBlocks
+from spacy_ssvm.distributed.shared_blocks import SharedBlocks, common
 from spacy_ssvm.distributed.shared_training import SharedTraining
 from spacy_ssvm.models.chain.data import make_chains
 from spacy_ssvm.models.chain.oracles import chain_problem

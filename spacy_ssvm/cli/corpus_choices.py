@@ -59,6 +59,9 @@ OUTSIDE_COST = 0.3
 DOCUMENT_WORDS = 100
 """The min mean number of words for Docs without sentence boundaries to count as documents."""
 
+MAX_KNOWN = 0.1
+"""The max share of development Docs that may have the text of a training Doc: short sentences recur."""
+
 RESOURCES = "${paths.resources}"
 """The folder of word lists, as configs name it."""
 
@@ -359,6 +362,11 @@ def described(corpus: CorpusDescription) -> list[str]:
         lines.append(f"There is no development corpus: {kept_back}")
     else:
         lines.append(f"Development corpus: {corpus.dev}")
+        if corpus.n_known > MAX_KNOWN * corpus.n_dev:
+            lines.append(
+                f"{corpus.n_known:,} of its {counted(corpus.n_dev, 'Doc')} are training Docs, too: scores on it say "
+                "little about new text. Name another one, or remove them from training"
+            )
     if corpus.bad:
         lines.append(f"{len(corpus.bad):,} {corpus.pieces} cannot be read and are left out: {listed(corpus.bad)}")
     return lines

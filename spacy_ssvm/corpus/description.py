@@ -1,7 +1,7 @@
 """Descriptions of corpora: their annotation, and how they are divided, by which a config is chosen."""
 
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -40,6 +40,7 @@ class CorpusDescription:
     Attributes:
         train: a file, or a folder of files.
         dev: the same, None if there is none.
+        n_dev, n_known: its Docs, and how many of them have the text of a training Doc.
         bad: the pieces of all these files that cannot be read, each with its place and the error.
         is_conllu: whether all training files are in CoNLL-U; then the bad pieces are sentences, otherwise Docs.
         n_sentences, n_words, n_docs: the training sentences that can be read, their words, and the Docs that a reader
@@ -60,6 +61,8 @@ class CorpusDescription:
 
     train: Path
     dev: Path | None
+    n_dev: int
+    n_known: int
     bad: Sequence[str]
     is_conllu: bool
     n_sentences: int
@@ -102,15 +105,19 @@ def describe(train: Path, dev: Path | None, merge_subtokens: bool = False) -> Co
     n: Counter[str] = Counter()
     analyses: Counter[tuple[str, str, str]] = Counter()
     entities: Counter[str] = Counter()
+    known: set[str] = set()
     for doc in _docs(train, merge_subtokens, bad):
+        known.add(doc.text)
         n += _counts(doc)
         pos, tag, morph, iob, label = np.asarray(doc.to_array([POS, TAG, MORPH, ENT_IOB, ENT_TYPE])).T
         upos, xpos, features = (_texts(doc.vocab.strings, keys) for keys in (pos, tag, morph))
         # spaCy's converter writes an underscore for words without features.
         analyses.update(zip(upos, xpos, ("" if text == "_" else text for text in features)))
         entities.update(_texts(doc.vocab.strings, label[iob == _BEGINS]))
-    if dev is not None:
-        deque(_docs(dev, merge_subtokens, bad), maxlen=0)
+    n_dev = n_known = 0
+    for doc in _docs(dev, merge_subtokens, bad) if dev is not None else ():
+        n_dev += 1
+        n_known += doc.text in known
     for file in corpus_files(train):
         if file.name.endswith(conllu_reader.SUFFIX):
             n.update(kind for _, line in read_lines(file) if (kind := _kind_of_row(line)))
@@ -127,6 +134,8 @@ def describe(train: Path, dev: Path | None, merge_subtokens: bool = False) -> Co
     return CorpusDescription(
         train=train,
         dev=dev,
+        n_dev=n_dev,
+        n_known=n_known,
         bad=bad,
         is_conllu=all(file.name.endswith(conllu_reader.SUFFIX) for file in corpus_files(train)),
         n_sentences=n_sentences,

@@ -105,7 +105,7 @@ def write_origin(words: Doc, attributes: Sequence[int]) -> None:
 
 def _keep_entities(doc: Doc, is_space: np.ndarray, columns: dict[int, np.ndarray]) -> None:
     """Keep blocked whitespace, and whitespace at the edges of earlier entities whose words remain an entity: the
-    component has not set these.
+    component has not set these. An entity of words that such whitespace divides becomes two.
 
     Args:
         is_space: bool [T].
@@ -122,6 +122,11 @@ def _keep_entities(doc: Doc, is_space: np.ndarray, columns: dict[int, np.ndarray
             is_kept[tokens] = True
     for column, values in zip(now, before.T):
         column[is_kept] = values[is_kept]
+    for place in (1 + np.flatnonzero(is_kept[:-1] & ~is_kept[1:] & (now[0][1:] == IOB_INSIDE))).tolist():
+        word = place + int(np.argmin(np.append(is_space[place:], False)))
+        now[0][place:word], now[1][place:word] = IOB_OUTSIDE, 0
+        if word < len(doc) and now[0][word] == IOB_INSIDE:
+            now[0][word] = IOB_BEGIN
 
 
 def _starts(words: Doc, tokens: np.ndarray, spaces: np.ndarray) -> np.ndarray:

@@ -224,3 +224,12 @@ def test_a_line_without_tag_is_named(tmp_path):
     path.write_text("Bob NN\n")
     with pytest.raises(ValueError, match=r"none of the sentences of .* can be read: a.conll, line 1"):
         [*read_columns(path, VOCAB)]
+
+
+def test_development_docs_that_are_training_docs_are_named(tmp_path):
+    train = saved(tmp_path / "train.spacy", *[doc(n, n + 1, n + 2, n // 4) for n in range(20)])
+    for n_new, are_named in ((2, True), (30, False)):
+        new = [doc(n, n, n, n % 3, n % 5, n % 7) for n in range(n_new)]
+        dev = saved(tmp_path / "dev.spacy", doc(1, 2, 3, 0), doc(2, 3, 4, 0), *new)
+        _, text = config_of("--data", train, "--dev", dev, "--pipeline", "ner")
+        assert (f"2 of its {n_new + 2} Docs are training Docs, too" in text) == are_named

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import spacy
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example, biluo_to_iob
@@ -53,7 +53,12 @@ def inputs(draw) -> tuple[list[str], list[int], list[tuple[int, int, str]]]:
     return words, starts, preset
 
 
+ANNAS = [(["Anna", "Anna"], ["B-PER", "L-PER"])]
+
+
 @given(corpora(), inputs(), st.sampled_from(SOLVERS))
+@example(ANNAS, (["Anna"] * 6 + [" ", "Anna"], [0] * 8, [(2, 5, "PER"), (6, 7, "PER")]), "Perceptron")
+@example(ANNAS, (["Anna"] * 6 + [" ", " ", "Anna"], [0] * 9, [(2, 5, "PER"), (6, 7, "")]), "Perceptron")
 def test_every_prediction_is_legal(corpus, text, solver):
     """Whatever was learnt: spans are disjoint, preset annotation stays, rules for whitespace and sentences hold."""
     nlp = blank("ssvm_ner", solver=solver, solver_settings={} if solver == "Perceptron" else {"C": 1.0})

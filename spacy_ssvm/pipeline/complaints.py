@@ -135,7 +135,7 @@ def unset_in_corrections(names: Sequence[str], docs: Sequence[Doc]) -> str | Non
 
 
 def _unset(names: Sequence[str], docs: Sequence[Doc]) -> list[str]:
-    """Those of the token attributes that none of these Docs has."""
+    """Token attributes, of the given ones, that none of these Docs has."""
     filled = [doc for doc in docs if len(doc)]
     return [name for name in names if filled and not any(doc.has_annotation(name.upper()) for doc in filled)]
 

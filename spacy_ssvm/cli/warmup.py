@@ -247,7 +247,8 @@ def _run(nlp: Language, everything: bool) -> None:
             for method in SCORED:
                 if hasattr(pipe, method):
                     getattr(pipe, method)([doc])
-            pipe.explain(doc)
+            pipe.explain(doc).text()
+            list(pipe.suggest([doc]))
 
 
 def _run_block(solver: Any, problem: Any) -> None:

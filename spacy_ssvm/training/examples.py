@@ -23,6 +23,10 @@ from .recognition import Marks, content_of
 BATCH = 1000
 """Examples that are encoded at a time before training starts."""
 
+MAX_CHECKED = 100
+"""The max number of examples of an update whose references are read again, as users may have edited them. In epochs
+over a corpus, that would take as long as half of what is learnt."""
+
 
 class Unreadable:
     """The examples that a component cannot read; each of them is reported once.
@@ -181,10 +185,12 @@ def read_examples(
         with unreadable.leaving_out(number, example):
             doc = example.predicted
             limits = doc.to_array(constraining).tobytes() if constraining else b""
-            marks[number] = Marks(model.reader.read_annotation(doc) + limits, content_of(example))
+            content = content_of(example) if len(examples) <= MAX_CHECKED else None
+            marks[number] = Marks(model.reader.read_annotation(doc) + limits, content)
             if is_known(example.reference, marks[number]):
                 gold[number] = None
                 continue
+            marks[number] = marks[number]._replace(content=content_of(example))
             of_words[number] = example_of_words(example)
             if len(of_words[number].predicted):
                 gold[number] = codec.gold(of_words[number])

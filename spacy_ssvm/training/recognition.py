@@ -21,11 +21,11 @@ class Marks(NamedTuple):
     Attributes:
         annotation: as bytes, the annotation of the predicted Doc that features and constraints read, and that other
             components can change.
-        content: of `content_of`.
+        content: of `content_of`; None if it was not read, and is taken for the same.
     """
 
     annotation: bytes
-    content: int
+    content: int | None
 
 
 def content_of(example: Example) -> int:
@@ -95,8 +95,8 @@ class Recognition:
 
     def knows(self, reference: Doc, marks: Marks) -> bool:
         """Whether this very Doc was recognised before, and nothing has changed since."""
-        known = self._by_reference.get(reference)
-        return known is not None and known[1] == marks
+        _, known = self._by_reference.get(reference, (0, None))
+        return known is not None and marks in (known, known._replace(content=None))
 
     def recognise(
         self,

@@ -316,7 +316,7 @@ def test_a_paper_alone_asks_for_the_records_that_all_papers_share(monkeypatch: p
 
 @pytest.mark.slow
 @needs_ewt
-@pytest.mark.parametrize("made", ["part", "project"])
+@pytest.mark.parametrize("made", ["part", pytest.param("project", id="Smoke")])
 def test_records_of_the_papers_hold_what_was_learnt_in_two_epochs_at_most(
     made: str, request: pytest.FixtureRequest
 ) -> None:

@@ -190,7 +190,8 @@ def read_examples(
             if is_known(example.reference, marks[number]):
                 gold[number] = None
                 continue
-            marks[number] = marks[number]._replace(content=content_of(example))
+            if content is None:
+                marks[number] = marks[number]._replace(content=content_of(example))
             of_words[number] = example_of_words(example)
             if len(of_words[number].predicted):
                 gold[number] = codec.gold(of_words[number])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..features.index import ABSENT
-from ..models.growing import exponents
+from ..models.frequency import exponents
 from .messages import MAX_DIMENSION, Layout, SparseVector, vectors_of
 
 

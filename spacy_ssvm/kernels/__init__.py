@@ -15,7 +15,6 @@ from .annotations import Signature as Signature
 from .annotations import UInt64Array as UInt64Array
 from .annotations import UInt64Array2d as UInt64Array2d
 from .annotations import UInt64Array3d as UInt64Array3d
-from .annotations import prefetch as prefetch
 from .annotations import signature as signature
 from .contract import KERNELS as KERNELS
 from .contract import CacheStatistics as CacheStatistics
@@ -25,4 +24,5 @@ from .contract import cache_statistics as cache_statistics
 from .contract import fingerprint as fingerprint
 from .contract import kernel as kernel
 from .contract import specialise as specialise
+from .prefetching import prefetch as prefetch
 from .sources import source_digest as source_digest

@@ -1,4 +1,4 @@
-"""Annotations for the types of kernels' data and arguments, and a function for kernels, without importing numba."""
+"""Annotations for the types of kernels' data and arguments, without importing numba."""
 
 from typing import Annotated, Any, NamedTuple
 
@@ -42,11 +42,3 @@ class Signature(NamedTuple):
 def signature(returned: Any, *arguments: Any) -> Signature:
     """The signature of a function, from the annotations of its result and of its arguments."""
     return Signature(returned, arguments)
-
-
-def prefetch(array: Any, index: Any) -> None:
-    """Start to fetch array[index] without waiting for it; array: [n], contiguous.
-
-    A kernel that reads many distant elements thus has more fetches in flight than the processor would start by itself.
-    In Python, and in kernels that plain numba compiles, it does nothing.
-    """

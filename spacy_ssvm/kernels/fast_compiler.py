@@ -22,11 +22,11 @@ from numba.core.typing.typeof import Purpose, typeof_impl
 from numba.extending import lower_builtin, type_callable
 from numba.np.numpy_support import FROM_DTYPE, map_layout
 
-from .annotations import prefetch
 from .disk_cache import DiskCache
 from .numba_types import array_type as array_type
 from .numba_types import numba_type as numba_type
 from .numba_types import type_in_kernels as type_in_kernels
+from .prefetching import prefetch
 
 
 class _Linked(JITCodeLibrary):

@@ -10,10 +10,10 @@ import numba
 import numpy as np
 from numba.extending import overload
 
-from .annotations import prefetch
 from .numba_types import array_type as array_type
 from .numba_types import numba_type as numba_type
 from .numba_types import type_in_kernels as type_in_kernels
+from .prefetching import prefetch
 from .sources import source_digest
 
 _CONFIG: Any = numba.config

@@ -18,7 +18,8 @@ from ..structures import CYCLE, SECOND_ROOT, UNKNOWN, Contradiction
 from ..structures.tree.limits import Limits
 from ..structures.tree.scored import heads_above
 from ..wording import token_name
-from .gold_trees import ROOT, UNNAMED, arcs, known_tree, parts
+from .gold_trees import ROOT, UNNAMED, arcs, known_tree
+from .long_sentences import parts
 from .patterns import Patterns
 
 

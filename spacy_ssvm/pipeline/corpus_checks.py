@@ -18,8 +18,8 @@ from ..structures import UNKNOWN
 from ..words import example_of_words
 from .chain_codec import ChainCodec
 from .codec import Codec
-from .gold_trees import MAX_SENTENCE
 from .lemmas.lemmatizer import LemmatizerCodec
+from .long_sentences import MAX_SENTENCE
 from .ner import NerCodec
 from .parser import ParserCodec
 from .senter import START, SenterCodec

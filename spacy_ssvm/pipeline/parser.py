@@ -22,7 +22,8 @@ from ..wording import name_of
 from .arcs import Arcs, ParserSpace
 from .codec import Codec, Gaps, Given, SavedCodec, Survey, Warn, report_labels, values_of
 from .component import SsvmPipe
-from .gold_trees import FLAWS, MAX_SENTENCE, ROOT, UNNAMED, gold_trees, joined, sets_all_starts
+from .gold_trees import FLAWS, ROOT, UNNAMED, gold_trees, sets_all_starts
+from .long_sentences import MAX_SENTENCE, joined
 from .writing import with_values
 
 

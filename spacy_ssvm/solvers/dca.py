@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 
 from ..kernels import kernel
+from .averages import AveragedLearner, averaged_axpy
 from .gradients import clique_buffer, clique_sizes, find_gradient
 from .parameters import LossFamily
-from .perceptron import AveragedLearner, averaged_axpy
 from .planes import dot, find_plane, plane_buffer, squared_norm
 from .problem import Kind, call
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..kernels import kernel
 from ..threads import in_threads
-from .certificate import GAP_REDUCTION, BatchEpoch, Slacks
+from .batch import BatchEpoch
+from .certificate import GAP_REDUCTION, Slacks
 from .dual import NEGLIGIBLE_GAP, DualLearner, collect_planes
 from .learner import NO_EXAMPLES, Progress
 from .oracle_pass import add_if_violated, add_slack

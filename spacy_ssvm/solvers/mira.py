@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from ..kernels import kernel
+from .averages import AveragedLearner, averaged_axpy
 from .pairs import smo
 from .parameters import Parameters, require_positive, require_positive_whole
-from .perceptron import AveragedLearner, averaged_axpy
 from .planes import dot, find_plane, find_planes, kbest_buffer, plane_buffer, plane_product, squared_norm, take_plane
 from .problem import Kind, call
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from ..growth import extended
 from ..kernels import kernel
-from .certificate import GAP_REDUCTION, BatchEpoch, Slacks, is_done, objectives, slacks
+from .batch import BatchEpoch
+from .certificate import GAP_REDUCTION, Slacks, is_done, objectives, slacks
 from .learner import NO_EXAMPLES, Certificate, Learner, Progress
 from .oracle_pass import SINGLE_PRECISION, find_all, oracle_failure
 from .pairs import smo

@@ -16,7 +16,8 @@ from .dual import DualLearner, collect_planes
 from .learner import NO_EXAMPLES, Learner, Progress
 from .oracle_pass import add_if_violated
 from .pairs import NEGLIGIBLE_RISE, PAIR_STEPS, best_pair, difference_buffer, move_alpha, pair_step, plane_difference
-from .parameters import DualParameters, Penalty, require_flag, require_not_negative, require_positive, shrink, soft
+from .parameters import DualParameters, require_flag, require_not_negative, require_positive
+from .penalty import Penalty, shrink, soft
 from .planes import squared_norm
 from .problem import Problem
 from .state import Field, Sizes

@@ -22,7 +22,8 @@ from spacy_ssvm.corpus.checks.trees import arcs, circles, nonprojective
 from spacy_ssvm.corpus.reader import create_corpus
 from spacy_ssvm.corpus.tokenisation import retokenised
 from spacy_ssvm.pipeline.corpus_checks import check_annotation
-from spacy_ssvm.pipeline.gold_trees import MAX_PART, MAX_SENTENCE, gold_trees
+from spacy_ssvm.pipeline.gold_trees import gold_trees
+from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE
 
 from ..pipeline.toy import LANG
 from .calling import call, plain, refusal

@@ -25,7 +25,7 @@ from spacy_ssvm.solvers.lbfgs import Lbfgs
 from spacy_ssvm.solvers.learner import fit, run_epoch, start
 from spacy_ssvm.solvers.mira import Mira
 from spacy_ssvm.solvers.one_slack import OneSlack
-from spacy_ssvm.solvers.parameters import Penalty
+from spacy_ssvm.solvers.penalty import Penalty
 from spacy_ssvm.solvers.perceptron import Perceptron
 from spacy_ssvm.solvers.sap import Sap
 from spacy_ssvm.solvers.sdm import Sdm

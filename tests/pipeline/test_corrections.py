@@ -8,7 +8,7 @@ from spacy.training import Example
 from spacy_ssvm.models.chain.completion import new_labels_ruled_out
 from spacy_ssvm.models.chain.data import dimension
 from spacy_ssvm.models.chain.weights import split
-from spacy_ssvm.models.growing import NEW_LABEL_COST, exponents, rates
+from spacy_ssvm.models.frequency import NEW_LABEL_COST, exponents, rates
 from spacy_ssvm.models.packing import unpack_numbers
 from spacy_ssvm.models.tree.data import n_rows
 from spacy_ssvm.solvers.dcd import Dcd

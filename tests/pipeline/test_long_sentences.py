@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_ssvm.pipeline.gold_trees import MAX_PART, MAX_SENTENCE, joined, parts
+from spacy_ssvm.pipeline.long_sentences import MAX_PART, MAX_SENTENCE, joined, parts
 
 from .toy import EXAMPLES, SMALL_TREE, STRUCTURES, TREES, blank, teach, trained, tree_of
 

@@ -15,7 +15,7 @@ import numpy as np
 from spacy_ssvm.distributed.messages import BlockEpoch, sparse
 from spacy_ssvm.distributed.rules.dual import DualObjective, DualSteps
 from spacy_ssvm.solvers.dcd import Dcd
-from spacy_ssvm.solvers.parameters import Penalty
+from spacy_ssvm.solvers.penalty import Penalty
 
 from .blocks import SEED, Blocks
 

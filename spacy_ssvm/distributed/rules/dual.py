@@ -14,7 +14,8 @@ from ...kernels import kernel
 from ...solvers.dual import DualLearner
 from ...solvers.frank_wolfe import FrankWolfeLearner
 from ...solvers.learner import Certificate, Progress, start
-from ...solvers.parameters import DualParameters, Penalty
+from ...solvers.parameters import DualParameters
+from ...solvers.penalty import Penalty
 from ...solvers.planes import plane_buffer
 from ...solvers.problem import Problem
 from ...solvers.sap import line_search

@@ -10,7 +10,7 @@ from ...growth import appended, elements, ranges_of
 from ...kernels import kernel
 from ...structures import FORBIDDEN
 from ...structures.chain.constraints import broken
-from ..growing import NEW_LABEL_COST
+from ..frequency import NEW_LABEL_COST
 from .data import Chains
 from .encoded import Runs
 from .scores import add_loss, best_path, decode_sequences, emission_scores

@@ -20,7 +20,7 @@ from ...features.index import (
 )
 from ...growth import appended, extended, shared
 from ...solvers.problem import Rates
-from ..growing import exponents, rates
+from ..frequency import exponents, rates
 from .rows import dense, joined_rows, taken
 from .weights import ChainWeights
 

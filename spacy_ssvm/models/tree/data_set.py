@@ -15,7 +15,8 @@ from ...solvers.problem import Problem, Rates
 from ...structures.tree.decoders import decoder
 from ...structures.tree.parts import UNKNOWN
 from ..documents import digest
-from ..growing import ExampleSet, Growing, Levels, exponents, rates
+from ..frequency import exponents, rates
+from ..growing import ExampleSet, Growing, Levels
 from ..packing import pack_numbers
 from ..protocol import PartlyKnown, Pruned, Rows, Sharded
 from .candidates import TRAINING_SLACK, ArcFirstPass

@@ -61,6 +61,11 @@ class ColumnReader:
         self._of_document, self._of_breaks = (
             [column for column, name in numbered if name == wanted] for wanted in (DOCUMENT_SHAPE, BREAK_BEFORE)
         )
+        of_morph = ["morph"] if self._of_morph else []
+        self.annotation = list(dict.fromkeys([*filter(ANNOTATION_ATTRIBUTES.__contains__, self.attributes), *of_morph]))
+        """The attributes among the columns that other components set: tag, pos, lemma, morph."""
+        self._boundaries = [SENT_START] if self._of_document else []
+        self._changing = [*self._boundaries, *(ANNOTATION_ATTRIBUTES[name] for name in self.annotation)]
         of_class = {column: part for column, name in numbered if (part := class_part(name)) is not None}
         self._class_columns, self._class_keys = list(of_class), ClassKeys(classes, list(of_class.values()))
         # A word's key is read from the tokens, but it is a function of the type as well.
@@ -75,23 +80,12 @@ class ColumnReader:
         """Itself: its memory of word types holds in copies of the vocabulary, too."""
         return self
 
-    @property
-    def annotation(self) -> list[str]:
-        """The attributes among the columns that other components set: tag, pos, lemma, morph."""
-        of_morph = ["morph"] if self._of_morph else []
-        return list(dict.fromkeys([*filter(ANNOTATION_ATTRIBUTES.__contains__, self.attributes), *of_morph]))
-
     def read_annotation(self, doc: Doc) -> bytes:
         """The column values of a Doc that other components may change, as bytes."""
-        names = filter(Token.has_extension, self._of_extension.values())
+        names = [name for name in self._of_extension.values() if Token.has_extension(name)]
         values = [[token._.get(name) for token in doc] for name in names]
-        ids: list[int | str] = [*self._boundaries, *(ANNOTATION_ATTRIBUTES[name] for name in self.annotation)]
+        ids = self._changing
         return (doc.to_array(ids).tobytes() if ids else b"") + (repr(values).encode() if values else b"")
-
-    @property
-    def _boundaries(self) -> list[int]:
-        """spaCy's number of sentence boundaries, if a column depends on them."""
-        return [SENT_START] if self._of_document else []
 
     @property
     def of_type(self) -> set[str]:

@@ -96,7 +96,9 @@ class Recognition:
     def knows(self, reference: Doc, marks: Marks) -> bool:
         """Whether this very Doc was recognised before, and nothing has changed since."""
         _, known = self._by_reference.get(reference, (0, None))
-        return known is not None and marks in (known, known._replace(content=None))
+        if known is None or known.annotation != marks.annotation:
+            return False
+        return marks.content is None or marks.content == known.content
 
     def recognise(
         self,

@@ -41,7 +41,7 @@ def arc_templates(
     labels: list[str],
     first_pass: list[str],
     clusters: Clusters = None,
-    hash_bits: int = 23,
+    hash_bits: int = 22,
     label_hash_bits: int = 17,
     gazetteers: Named | None = None,
     classes: Named | None = None,
@@ -69,7 +69,7 @@ def arc_templates(
 def parser_features(
     tags: Sequence[str] = ("tag", "pos"),
     clusters: Clusters = None,
-    hash_bits: int = 23,
+    hash_bits: int = 22,
     label_hash_bits: int = 17,
     gazetteers: Named | None = None,
     classes: Named | None = None,
@@ -102,8 +102,7 @@ def parser_features(
                 *("head.lower[0]", "mod.lower[0]", f"head.lower[0]+head.{fine}[0]", f"mod.lower[0]+mod.{fine}[0]"),
                 *words,
                 *(_both(tag, tag) for tag in tags),
-                *_with_tags(fine),
-                *(template for tag in tags for template in _surroundings(tag)),
+                *_surroundings(fine),
                 *_affixes(fine),
                 *(template for name in more for template in (_both(name, name), _both(name, fine), _both(fine, name))),
                 *(_governed(coarse) if has_morph else ()),
@@ -113,7 +112,7 @@ def parser_features(
         ),
         *_related(_agreement(coarse) if has_morph else (), ("direction",)),
         *(f"head.{tag}[0]+between.{tag}+mod.{tag}[0]" for tag in tags),
-        *_related(_third("sib", tags), ("direction",)),
+        *_related([*_third("sib", tags), *_siblings_of_words(fine)], ("direction",)),
         *_related(_third("grand", tags), ("direction",)),
     ]
     of_modifier = [*more, *(f"{GAZETTEER}{name}" for name in resources.gazetteers)]
@@ -139,22 +138,10 @@ def _related(templates: Iterable[str], relations: Sequence[str]) -> list[str]:
     return [f"{template}+{relation}" for template in templates for relation in relations]
 
 
-def _with_tags(tag: str) -> list[str]:
-    head, mod = ("head.lower[0]", f"head.{tag}[0]"), ("mod.lower[0]", f"mod.{tag}[0]")
-    return [
-        "+".join(parts) for parts in ((*head, *mod), (*head, mod[0]), (*head, mod[1]), (head[0], *mod), (head[1], *mod))
-    ]
-
-
 def _surroundings(tag: str) -> list[str]:
-    """Both words' tags with the tag next to each, for all combinations of sides, and with the tag next to one."""
-    head, mod = f"head.{tag}[0]", f"mod.{tag}[0]"
+    """Both words' tags with the tag next to each, for all combinations of sides."""
     sides = [(h, m) for h in (1, -1) for m in (-1, 1)]
-    return [
-        *(f"{head}+head.{tag}[{h}]+{mod}+mod.{tag}[{m}]" for h, m in sides),
-        *(f"{head}+head.{tag}[{h}]+{mod}" for h in (1, -1)),
-        *(f"{head}+{mod}+mod.{tag}[{m}]" for m in (-1, 1)),
-    ]
+    return [f"head.{tag}[0]+head.{tag}[{h}]+mod.{tag}[0]+mod.{tag}[{m}]" for h, m in sides]
 
 
 def _affixes(tag: str) -> list[str]:
@@ -215,17 +202,18 @@ def _labels(fine: str, coarse: str) -> list[str]:
 
 def _third(role: str, tags: Sequence[str]) -> list[str]:
     """A third word, a sibling or a grandparent, with the modifier and with both words."""
-    fine = tags[0]
-    head, mod, third = f"head.{fine}[0]", f"mod.{fine}[0]", f"{role}.{fine}[0]"
     return [
-        *(f"{role}.{tag}[0]+mod.{tag}[0]" for tag in tags),
-        *(f"head.{tag}[0]+{role}.{tag}[0]+mod.{tag}[0]" for tag in tags),
-        f"{role}.lower[0]+{mod}",
-        f"{third}+mod.lower[0]",
-        f"{role}.lower[0]+mod.lower[0]",
-        f"head.lower[0]+{third}+{mod}",
-        f"{head}+{role}.lower[0]+{mod}",
-        f"{head}+{third}+mod.lower[0]",
+        template
+        for tag in tags
+        for template in (f"{role}.{tag}[0]+mod.{tag}[0]", f"head.{tag}[0]+{role}.{tag}[0]+mod.{tag}[0]")
+    ]
+
+
+def _siblings_of_words(fine: str) -> list[str]:
+    return [
+        f"sib.lower[0]+mod.{fine}[0]",
+        f"sib.{fine}[0]+mod.lower[0]",
+        "sib.lower[0]+mod.lower[0]",
     ]
 
 

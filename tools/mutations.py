@@ -59,6 +59,12 @@ EQUIVALENT = {
         "return self.min_cost if self.min_cost < np.inf else 1.0",
         "1.0 → (1.0 + 1)",
     ): "where no mistake costs anything, no loss is above 0",
+    (
+        "structures/tree/max_marginals.py",
+        "if outside == -np.inf or (h > 0 and low <= parts.heads[row] <= high):",
+        "outside == -np.inf or (h > 0 and low <= parts.heads[row] <= high) → "
+        "(outside == -np.inf and (h > 0 and low <= parts.heads[row] <= high))",
+    ): "what it leaves out has −∞ already: it saves time",
     ("features/index.py", "key = max(key, np.uint64(1))", "1 → (1 + 1)"): "a key of 1 is as rare as one of 0",
     (
         "pipeline/parser.py",

@@ -127,7 +127,7 @@ class Rests:
             for examples in self._noted:
                 self._wake(examples)
             self._noted = []
-            rests, pauses, lengths, slacks = (extended(part[:n_examples], n_examples) for part in self.schedule[:-1])
+            rests, pauses, lengths, slacks = (extended(part, n_examples) for part in self.schedule[:-1])
             self.schedule = RestSchedule(rests, pauses, lengths, slacks, np.zeros(2))
         elif n_examples < self._n_examples:
             rests, pauses, lengths, slacks = (part[:n_examples].copy() for part in self.schedule[:-1])

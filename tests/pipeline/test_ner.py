@@ -179,6 +179,9 @@ def test_entities_constrain_tokens_without_a_gold_label():
     )
     gold = np.array([numbers["B-PER"], -1, -1, -1, numbers["O"]])
     assert kinds.to_learn([tokens], preset, gold).tolist()[1:] == [FIXED + numbers["L-PER"], 0, 0, 0]
+    twice, presets = [tokens, tokens], np.tile(preset, (2, 1))
+    assert kinds.to_learn(twice, presets, np.tile(unknown, 2)).tolist() == 2 * open_ones.tolist()
+    assert kinds.to_predict(twice, presets).tolist() == 2 * open_ones.tolist()
 
 
 def test_corrections_of_predictions_are_not_taken_for_changed_annotation():

@@ -112,7 +112,7 @@ def parser_features(
         ),
         *_related(_agreement(coarse) if has_morph else (), ("direction",)),
         *(f"head.{tag}[0]+between.{tag}+mod.{tag}[0]" for tag in tags),
-        *_related([*_third("sib", tags), *_siblings_of_words(fine)], ("direction",)),
+        *_related([*_third("sib", tags), *_siblings(fine)], ("direction",)),
         *_related(_third("grand", tags), ("direction",)),
     ]
     of_modifier = [*more, *(f"{GAZETTEER}{name}" for name in resources.gazetteers)]
@@ -201,7 +201,7 @@ def _labels(fine: str, coarse: str) -> list[str]:
 
 
 def _third(role: str, tags: Sequence[str]) -> list[str]:
-    """A third word, a sibling or a grandparent, with the modifier and with both words."""
+    """The tag of a third word, a sibling or a grandparent, with the modifier's tag and with both words' tags."""
     return [
         template
         for tag in tags
@@ -209,12 +209,9 @@ def _third(role: str, tags: Sequence[str]) -> list[str]:
     ]
 
 
-def _siblings_of_words(fine: str) -> list[str]:
-    return [
-        f"sib.lower[0]+mod.{fine}[0]",
-        f"sib.{fine}[0]+mod.lower[0]",
-        "sib.lower[0]+mod.lower[0]",
-    ]
+def _siblings(tag: str) -> list[str]:
+    """A sibling with the modifier, one of them or both as words."""
+    return [f"sib.lower[0]+mod.{tag}[0]", f"sib.{tag}[0]+mod.lower[0]", "sib.lower[0]+mod.lower[0]"]
 
 
 def _first_pass(fine: str, coarse: str) -> list[str]:

@@ -66,6 +66,7 @@ class ColumnReader:
         """The attributes among the columns that other components set: tag, pos, lemma, morph."""
         self._boundaries = [SENT_START] if self._of_document else []
         self._changing = [*self._boundaries, *(ANNOTATION_ATTRIBUTES[name] for name in self.annotation)]
+        """spaCy's numbers of the attributes that `read_annotation` reads."""
         of_class = {column: part for column, name in numbered if (part := class_part(name)) is not None}
         self._class_columns, self._class_keys = list(of_class), ClassKeys(classes, list(of_class.values()))
         # A word's key is read from the tokens, but it is a function of the type as well.
@@ -84,8 +85,8 @@ class ColumnReader:
         """The column values of a Doc that other components may change, as bytes."""
         names = [name for name in self._of_extension.values() if Token.has_extension(name)]
         values = [[token._.get(name) for token in doc] for name in names]
-        ids = self._changing
-        return (doc.to_array(ids).tobytes() if ids else b"") + (repr(values).encode() if values else b"")
+        attributes = doc.to_array(self._changing).tobytes() if self._changing else b""
+        return attributes + (repr(values).encode() if values else b"")
 
     @property
     def of_type(self) -> set[str]:

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 from spacy import util
 from spacy.language import Language
-from spacy.scorer import Scorer
 from spacy.training import Example
 
 from ..models import store
 from ..models.packing import EXACT, Packing
 from .component import SsvmPipe
 
-CANDIDATES = tuple(Packing("int8", keep) for keep in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0))
-"""From the smallest file to the largest. A development corpus of a few sentences lets all of them pass, so none may be
+CANDIDATES = tuple(Packing("int8", keep) for keep in (0.4, 0.7, 1.0))
+"""From the smallest file to the largest; few, as each that is tried annotates the development corpus. A corpus of a few
+sentences lets all of them pass, so none may be
 one that costs much elsewhere."""
 
 MAX_MORE_ERRORS = 0.004
@@ -111,7 +111,8 @@ def _run(nlp: Language, name: str, examples: Sequence[Example]) -> _Run:
     with nlp.select_pipes(enable=name):
         docs = nlp.pipe([example.predicted.copy() for example in examples])
         annotated = [Example(doc, example.reference) for doc, example in zip(docs, examples)]
-        return _Run(annotated, Scorer(nlp).score(annotated))
+        pipe = nlp.get_pipe(name)
+        return _Run(annotated, pipe.score(annotated) if hasattr(pipe, "score") else {})
 
 
 def _judged(scores: Mapping[str, Any], score_weights: Mapping[str, float | None]) -> list[str]:

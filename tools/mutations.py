@@ -220,8 +220,8 @@ def nearest_tests(path: str) -> list[str]:
     ranked = []
     for name in imports():
         layer, test = name.split(".")[1:2], name.rpartition(".")[2]
-        # Commands and documents reach components by their names alone.
-        is_of_all = name.count(".") == 1 or layer in (["cli"], ["projects"])
+        # These reach components by their names alone.
+        is_of_all = name.count(".") == 1 or layer in (["cli"], ["inspect"], ["projects"], ["serve"])
         if test.startswith("test_") and (name in distance or layer[0] in layers or is_of_all):
             place, steps = layers.index(layer[0]) if layer[0] in layers else len(layers), distance.get(name, 100)
             source = (ROOT / f"{name.replace('.', '/')}.py").read_text(encoding="utf8")

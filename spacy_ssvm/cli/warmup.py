@@ -15,6 +15,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
+from threading import Thread
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -206,18 +207,32 @@ def _run_clusters() -> None:
 
 
 def _run_late() -> None:
-    """Compile kernels that three sentences do not reach: of working sets that are closed up, and of jackknifed tags."""
+    """Compile kernels that three sentences do not reach: of working sets that are closed up, of jackknifed tags, and of
+    solvers that go on from their saved state."""
     trim(empty(1))
-    vocab = spacy.blank("en").vocab
-    Jackknife([Doc(vocab, words=["one"])] * 2, 2, 0).predict(np.ones(2, np.uint64), "tags")
+    nlp = spacy.blank("en")
+    Jackknife([Doc(nlp.vocab, words=["one"])] * 2, 2, 0).predict(np.ones(2, np.uint64), "tags")
+    pipe: Any = nlp.add_pipe("ssvm_tagger", config={"solver": DCD, "save_solver_state": True})
+    examples = [_example(nlp.vocab, ["One", "example"], 0)]
+    nlp.initialize(lambda: examples)
+    pipe.update(examples)
+    pipe.from_bytes(pipe.to_bytes())
+    pipe.update(examples)
 
 
 def _run_rarities() -> None:
-    """Many jackknifed tags, and sums over scores far apart."""
+    """Many jackknifed tags, sums over scores far apart, and arrays in files."""
+    from ..kernels.mapped_arrays import map_large_arrays
+
     many = np.arange(1, 2 * MANY + 1, dtype=np.uint64)
     Jackknife([Doc(spacy.blank("en").vocab, words=["one"] * MANY)] * 2, 2, 0).predict(many, "tags")
     same = TransitionScores(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))
     ChainScores(1e4 * np.eye(2), same).marginals(1.0)
+    with tempfile.TemporaryDirectory() as folder:
+        # Of this thread alone.
+        thread = Thread(target=map_large_arrays, args=(Path(folder),))
+        thread.start()
+        thread.join()
 
 
 def _run(nlp: Language, everything: bool) -> None:
@@ -239,6 +254,8 @@ def _run(nlp: Language, everything: bool) -> None:
         # By the weights of a file, which learning replaces.
         pipe.predict([doc])
         pipe.update(examples)
+        for _ in range(2):  # In the second epoch, the examples with new labels are remembered.
+            pipe.update([_example(nlp.vocab, ["Something", "new"], 0, "NEW")])
         pipe.predict([doc])
         if not everything:
             continue
@@ -265,7 +282,8 @@ def _run_block(solver: Any, problem: Any) -> None:
             block.step(1.0, moved.direction, True)
 
 
-def _example(vocab: Any, words: list[str | None], root: int) -> Example:
+def _example(vocab: Any, words: list[str | None], root: int, label: str = "THING") -> Example:
+    """An example whose first word is an entity, and whose arcs but one have this label, too."""
     tokens = [word or "x" for word in words]
     reference = Doc(
         vocab,
@@ -273,9 +291,9 @@ def _example(vocab: Any, words: list[str | None], root: int) -> Example:
         tags=["" if word is None else word.lower() for word in words],
         pos=["" if word is None else "X" for word in words],
         lemmas=["" if word is None else word.lower() for word in words],
-        ents=["B-THING", *("" if word is None else "O" for word in words[1:])],
+        ents=[f"B-{label}", *("" if word is None else "O" for word in words[1:])],
         heads=[root] * len(words),
-        deps=["" if word is None else "ROOT" if place == root else "dep" for place, word in enumerate(words)],
+        deps=["" if word is None else "ROOT" if place == root else label for place, word in enumerate(words)],
     )
-    reference.spans[WRONG] = [Span(reference, k, k + 1, "THING") for k, word in enumerate(words) if word is None]
+    reference.spans[WRONG] = [Span(reference, k, k + 1, label) for k, word in enumerate(words) if word is None]
     return Example(Doc(vocab, words=tokens), reference)

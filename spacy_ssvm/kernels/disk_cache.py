@@ -38,12 +38,14 @@ _CONFIG: Any = numba.config
 def cache_folders() -> tuple[Path, ...]:
     """The folders that are searched for machine code; new code is stored in the first one that is writable.
 
-    They are a subfolder of NUMBA_CACHE_DIR if that is set; otherwise one of the package, then one of the user's caches.
+    They are a subfolder of NUMBA_CACHE_DIR if that is set; otherwise one of the package, then one of the user's caches,
+    if the user has a home.
     """
     subfolder = f"{PACKAGE.name}-{hashlib.sha256(os.fsencode(PACKAGE)).hexdigest()[:16]}"
     if _CONFIG.CACHE_DIR:
         return (Path(_CONFIG.CACHE_DIR) / subfolder,)
-    return PACKAGE / "__pycache__", Path(AppDirs("numba", appauthor=False).user_cache_dir) / subfolder
+    user = Path(AppDirs("numba", appauthor=False).user_cache_dir)
+    return PACKAGE / "__pycache__", *([user / subfolder] if user.is_absolute() else [])
 
 
 class DiskCache(NullCache):

@@ -63,6 +63,12 @@ def test_second_process_compiles_nothing_for_any_component(tmp_path):
     assert "ompiling" not in again.messages
 
 
+@pytest.mark.skipif(not FOLDER.exists(), reason="the installed package has no machine code")
+def test_a_wheel_with_machine_code_has_every_kernel_that_python_calls():
+    stored = {path.name.partition("-outer-")[0] for path in FOLDER.glob("*/*-outer-*")}
+    assert not kernels_that_python_names() - stored
+
+
 @pytest.mark.slow
 def test_second_process_finds_every_kernel_of_every_solver(tmp_path):
     code = "\nfrom spacy_ssvm.cli.warmup import warmup\nprint(json.dumps(warmup()))\n"

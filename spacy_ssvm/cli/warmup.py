@@ -30,12 +30,15 @@ from wasabi import msg
 from ..clustering import brown_classes, exchange_classes
 from ..clustering.brown import MIN_WINDOW
 from ..corpus.jackknife import Jackknife
+from ..distributed.messages import SparseVector
 from ..distributed.rules import rule_of
-from ..distributed.rules.dual import DualBlock, DualSettings
+from ..distributed.rules.dual import DualBlock, DualSettings, dual_objective
 from ..distributed.rules.rule import BlockParts, LearningBlock
 from ..features.index import empty_table, grown
 from ..kernels import CacheStatistics, cache_statistics
+from ..models.tree.scores import N_ARC_ROWS, describe_grand
 from ..registry import ssvm_solvers
+from ..solvers.sap import Sap
 from ..solvers.working_set import empty, trim
 from ..structures import FORBIDDEN
 from ..structures.chain.pruning import MANY
@@ -221,13 +224,17 @@ def _run_late() -> None:
 
 
 def _run_rarities() -> None:
-    """Many jackknifed tags, sums over scores far apart, and arrays in files."""
+    """Many jackknifed tags, sums over scores far apart, reasons with grandparents, a common step of workers without a
+    closed form, and arrays in files."""
     from ..kernels.mapped_arrays import map_large_arrays
 
     many = np.arange(1, 2 * MANY + 1, dtype=np.uint64)
     Jackknife([Doc(spacy.blank("en").vocab, words=["one"] * MANY)] * 2, 2, 0).predict(many, "tags")
     same = TransitionScores(np.where(np.eye(2) == 1.0, 0.0, FORBIDDEN), np.zeros(2), np.zeros(2))
     ChainScores(1e4 * np.eye(2), same).marginals(1.0)
+    describe_grand(np.zeros((N_ARC_ROWS, 1), np.int64), 0, 0, 1, 2)
+    along = SparseVector(np.zeros(1, np.int32), np.ones(1))
+    dual_objective(Sap()).best_step(np.zeros(1), along, 1.0, 0.0, 0.0, 1.0)
     with tempfile.TemporaryDirectory() as folder:
         # Of this thread alone.
         thread = Thread(target=map_large_arrays, args=(Path(folder),))

@@ -47,7 +47,7 @@ def named(module: str, tree: ast.Module, kernels: set[str]) -> Iterator[str]:
         if not is_kernel(statement):
             nodes = list(ast.walk(statement))
             local = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-            used = {node.id for node in nodes if isinstance(node, ast.Name)} - local
+            used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)} - local
             yield from (known[name] for name in used if name in known)
 
 

@@ -16,8 +16,7 @@ from .component import SsvmPipe
 
 CANDIDATES = tuple(Packing("int8", keep) for keep in (0.4, 0.7, 1.0))
 """From the smallest file to the largest; few, as each that is tried annotates the development corpus. A corpus of a few
-sentences lets all of them pass, so none may be
-one that costs much elsewhere."""
+sentences lets all of them pass, so none may be one that costs much elsewhere."""
 
 MAX_MORE_ERRORS = 0.004
 """The max relative growth of a component's errors, 1 − score: 0.06 points of an LAS of 84, and 0.02 of an accuracy of

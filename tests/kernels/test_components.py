@@ -46,9 +46,10 @@ def named(module: str, tree: ast.Module, kernels: set[str]) -> Iterator[str]:
     for statement in tree.body:
         if not is_kernel(statement):
             nodes = list(ast.walk(statement))
+            names = [node for node in nodes if isinstance(node, ast.Name)]
             local = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-            used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)} - local
-            yield from (known[name] for name in used if name in known)
+            local |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+            yield from (known[node.id] for node in names if node.id in known and node.id not in local)
 
 
 def test_second_process_compiles_nothing_for_any_component(tmp_path):

@@ -241,7 +241,7 @@ def _run_rarities() -> None:
     along = SparseVector(np.zeros(1, np.int32), np.ones(1))
     dual_objective(Sap()).best_step(np.zeros(1), along, 1.0, 0.0, 0.0, 1.0)
     with tempfile.TemporaryDirectory() as folder:
-        # Of this thread alone.
+        # It holds for the thread that calls it, and its arrays would go with the folder.
         thread = Thread(target=map_large_arrays, args=(Path(folder),))
         thread.start()
         thread.join()

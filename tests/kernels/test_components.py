@@ -1,8 +1,10 @@
 """Of every component's kernels a second process compiles nothing, and none are needed."""
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from symtable import Symbol, symtable
 
 import pytest
 
@@ -13,43 +15,52 @@ from spacy_ssvm.solvers.perceptron import Perceptron
 from ..handmade import learnt
 from .processes import LEARNING, PREDICTED, PREDICTION, TRAINING, run
 
+LINUX_ONLY = "mapped_arrays"
 
-def modules() -> dict[str, ast.Module]:
+
+def modules() -> dict[str, str]:
+    """The sources of the package, by module."""
     root = Path(spacy_ssvm.__file__).parent
     paths = {".".join(path.relative_to(root.parent).with_suffix("").parts): path for path in root.rglob("*.py")}
-    return {module: ast.parse(path.read_text("utf8")) for module, path in paths.items()}
+    return {module: path.read_text("utf8") for module, path in paths.items()}
 
 
 def defined_kernels() -> set[str]:
     """The full names of all kernels of the package."""
-    return {f"{module}.{node.name}" for module, tree in modules().items() for node in tree.body if is_kernel(node)}
+    trees = {module: ast.parse(source) for module, source in modules().items()}
+    return {f"{module}.{node.name}" for module, tree in trees.items() for node in tree.body if is_kernel(node)}
 
 
 def kernels_that_python_names() -> set[str]:
-    """The kernels that functions and classes of the package name outside of kernels."""
-    kernels = defined_kernels()
-    return {kernel for module, tree in modules().items() for kernel in named(module, tree, kernels)}
+    """The kernels that functions and classes of the package name outside of kernels, and that this system can use."""
+    kernels = {kernel for kernel in defined_kernels() if sys.platform == "linux" or LINUX_ONLY not in kernel}
+    return {kernel for module, source in modules().items() for kernel in named(module, source, kernels)}
 
 
 def is_kernel(node: ast.AST) -> bool:
     return isinstance(node, ast.FunctionDef) and any(ast.unparse(found) == "kernel" for found in node.decorator_list)
 
 
-def named(module: str, tree: ast.Module, kernels: set[str]) -> Iterator[str]:
-    known = {kernel.rpartition(".")[2]: kernel for kernel in kernels if kernel.rpartition(".")[0] == module}
-    for node in ast.walk(tree):
+def named(module: str, source: str, kernels: set[str]) -> Iterator[str]:
+    own = {kernel.rpartition(".")[2]: kernel for kernel in kernels if kernel.rpartition(".")[0] == module}
+    known = dict(own)
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             origin = ".".join([*module.split(".")[: -node.level], *([node.module] if node.module else [])])
             known |= {
                 alias.name: f"{origin}.{alias.name}" for alias in node.names if f"{origin}.{alias.name}" in kernels
             }
-    for statement in tree.body:
-        if not is_kernel(statement):
-            nodes = list(ast.walk(statement))
-            names = [node for node in nodes if isinstance(node, ast.Name)]
-            local = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-            local |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
-            yield from (known[node.id] for node in names if node.id in known and node.id not in local)
+    top = symtable(source, module, "exec")
+    scopes = [top, *(scope for scope in top.get_children() if scope.get_name() not in own)]
+    for scope in scopes:
+        scopes += scope.get_children() if scope is not top else []
+        # A local variable with the name of a kernel is none.
+        used = {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_referenced() and is_of_module(symbol)}
+        yield from (known[name] for name in used & known.keys())
+
+
+def is_of_module(symbol: Symbol) -> bool:
+    return symbol.is_global() or symbol.is_imported()
 
 
 def test_second_process_compiles_nothing_for_any_component(tmp_path):

@@ -1,9 +1,13 @@
 """Machine code is kept on disk, never stale, and not needed where nothing can be kept."""
 
 import shutil
+import sys
 from itertools import cycle
 
+import numba
 import pytest
+
+from spacy_ssvm.kernels.disk_cache import PACKAGE, cache_folders
 
 from .processes import NOWHERE, copied, outcome, run, start
 
@@ -141,6 +145,18 @@ print(json.dumps(digests))
 """
     first, again, *changed = run(code, **environment).printed
     assert first == again and len({first, *changed}) == 1 + len(layers)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, other variables name the user's cache")
+def test_without_a_home_no_folder_is_made_in_the_present_one(monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    # What is left of the usual folder where no home is known.
+    monkeypatch.setenv("XDG_CACHE_HOME", "~/.cache")
+    cache_folders.cache_clear()
+    try:
+        assert cache_folders() == (PACKAGE / "__pycache__",)
+    finally:
+        cache_folders.cache_clear()
 
 
 @pytest.mark.slow

@@ -101,6 +101,14 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _elsewhere(tmp_path_factory):
+    """A Python that a test starts in the checkout would import the checkout, not the installed package."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.getbasetemp())
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _seeded():
     """No test depends on the order in which tests run."""

@@ -162,6 +162,7 @@ def mutants_of(group: str, path: Path) -> Iterator[Mutant]:
                 yield Mutant(group, key, part.lineno, kind, start, before, after, compiled)
 
 
+@cache
 def mutants() -> dict[str, list[Mutant]]:
     """All mutants, by group."""
     found = {}

@@ -67,9 +67,10 @@ def return_large() -> None:
 
 
 def release() -> None:
-    """Return freed memory to the system, where the allocator is glibc's, which keeps memory of small objects.
+    """Return freed memory to the system, where the allocator is glibc's, which keeps the memory of small objects.
 
-    After Docs were copied for an update, that is as much as the Docs take.
+    The copies of Docs that an update makes are small objects: without this, the process would keep the memory that they
+    took.
     """
     if sys.platform == "linux":
         try:

@@ -80,7 +80,7 @@ def words_of(doc: Doc) -> Doc:
 
 
 def copy_of(doc: Doc) -> Doc:
-    """A copy of a Doc with a shallow copy of its user data, which may hold what no copy can be made of."""
+    """A copy of a Doc with a shallow copy of its user data, which may hold objects that cannot be copied."""
     with _COPYING:
         data, doc.user_data = doc.user_data, {}
         try:

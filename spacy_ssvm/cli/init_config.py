@@ -151,7 +151,7 @@ def config_for(choices: Choices, solver: str, merge_subtokens: bool = False) -> 
 
 
 def class_templates(clusters: Iterable[str], classes: Iterable[str]) -> list[str]:
-    """The templates by which the ready set for entities reads classes with these names, for a set of one's own."""
+    """The templates that `NerFeatures` adds for classes with these names, to be added to another set of templates."""
     plain = set(ner_features().templates)
     # The names count; what they stand for does not.
     full = ner_features(clusters=dict.fromkeys(clusters, "file"), classes=dict.fromkeys(classes, "file"))

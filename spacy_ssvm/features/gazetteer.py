@@ -42,7 +42,7 @@ _BITS = 32
 class PhraseFile:
     """A file with one phrase a line.
 
-    Called, raises:
+    Raises, when called:
         ValueError: the file cannot be read, or its name says that it is in another format.
     """
 
@@ -66,7 +66,7 @@ class PatternFile:
             Other patterns, such as those with operators or regular expressions, are left out, with a warning, and so
             are lines of another form.
 
-    Called, raises:
+    Raises, when called:
         ValueError: the file, or each of its lines, cannot be read.
     """
 
@@ -96,7 +96,7 @@ class TableColumn:
     Rows that do not reach to this column or have a stray quotation mark, and lines that are not in UTF-8, are left out,
     with a warning. A mark at the beginning of a cell that is not closed takes in all rows below.
 
-    Called, raises:
+    Raises, when called:
         ValueError: the file, or each of its rows, cannot be read, or it has no column of this name.
     """
 

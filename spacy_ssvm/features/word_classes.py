@@ -39,7 +39,7 @@ and "agent", have small numbers for keys. One in 8,600 other words passes for on
 class ClassFile:
     """A file with one "class<TAB>word" a line; further columns are ignored.
 
-    Called, raises:
+    Raises, when called:
         ValueError: the file, or each of its lines, cannot be read, there is no line, or a word is in two classes.
     """
 
@@ -61,7 +61,7 @@ class ClassFile:
 class Lexicon:
     """A file with one "word<TAB>tag" a line; a word may have several lines, and its class is the set of its tags.
 
-    Called, raises:
+    Raises, when called:
         ValueError: the file, or each of its lines, cannot be read, or there is no line.
     """
 
@@ -77,7 +77,7 @@ class LookupsClusters:
 
     The table has the bit string of a cluster as a number, read backwards; 0 is no cluster.
 
-    Called, raises:
+    Raises, when called:
         ValueError: the vocabulary has no such table, or the table has no cluster.
     """
 
@@ -105,7 +105,7 @@ class VectorClasses:
         words: a file with one word a line, those that get a class; None for all that have a vector of their own. A
             floret table, which has a vector for any word, needs it.
 
-    Called, raises:
+    Raises, when called:
         ValueError: n_classes is less than 1, the file cannot be read, the vocabulary has no vectors of these words, or
             a floret table and no file.
         ImportError: scikit-learn is not installed.

@@ -226,7 +226,7 @@ def turn(folder: Path, name: str) -> Iterator[None]:
 
 @cache
 def _open(path: Path, process: int) -> int:
-    """The file, opened once: to close any descriptor of it would end all turns of the process."""
+    """The file's descriptor, opened once: closing any descriptor of a file releases all locks of the process on it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
 

@@ -48,7 +48,5 @@ def fingerprint(arguments: tuple[Any, ...]) -> Any:
     return tuple(map(array_type, arguments))
 
 
-@overload(prefetch)
-def _no_prefetch(array: Any, index: Any) -> Callable[..., None]:
-    """Memory is fetched when it is read."""
-    return lambda array, index: None
+# Memory is fetched when it is read. numba compares the arguments with annotations, if there are any: a lambda has none.
+overload(prefetch)(lambda array, index: lambda array, index: None)

@@ -77,11 +77,11 @@ class Survey:
         return set(self.label_counts)
 
     def new_labels(self, labels: Sequence[str]) -> list[str]:
-        """The labels of the examples besides these, sorted."""
+        """The labels to learn that are not among these, sorted."""
         return sorted(self.labels_to_learn() - set(labels))
 
     def require_labels(self, name: str, labels: Sequence[str], reasons: Sequence[str] = ()) -> None:
-        """Check that these can be all labels to learn, given this survey of all training examples.
+        """Check that these labels suffice for training, given this survey of all training examples.
 
         Args:
             name: of the component.

@@ -124,14 +124,14 @@ class SsvmPipe(TrainablePipe):
 
     @property
     def vocab(self) -> Vocab:
-        """The shared vocabulary, read-only: a pipeline with another one takes the component by `source`."""
+        """The shared vocabulary, read-only: `spacy.load(..., vocab=vocab)` loads a pipeline with another one."""
         return self.trained.vocab
 
     @vocab.setter
     def vocab(self, vocab: Vocab) -> None:
         raise AttributeError(
-            f"[{self.name}] its vocab cannot be replaced: add the component to a pipeline with that vocab, by "
-            "nlp.add_pipe(..., source=...), or load it there, by from_bytes or from_disk"
+            f"[{self.name}] its vocab cannot be replaced: load the pipeline with that vocab, by "
+            "spacy.load(..., vocab=vocab), or name its folder as the component's source in a config"
         )
 
     @property

@@ -265,7 +265,9 @@ class ArcView(View):
         head = item.start if item.head is None else item.head
         found = super().checked(doc, item._replace(label=ROOT if head == item.start else item.label))
         if found.label == ROOT and head != item.start:
-            raise ValueError(f"{ROOT} is the label of a word without a head: choose another label, or the word itself")
+            raise ValueError(
+                f"{ROOT} is the label of a word without a head: choose another label, or the word itself as its head"
+            )
         if doc[head].is_space:
             raise ValueError("the head is whitespace, which has no place in a tree")
         if doc.has_annotation("SENT_START") and doc[head].sent.start != doc[item.start].sent.start:

@@ -206,12 +206,14 @@ class DualLearner(Learner):
         return self.w
 
     def move_to(self, point: np.ndarray) -> None:
-        """Continue from another dual point s, float64 [d], and the w that belongs to it; α stays."""
-        self.point[:] = point
+        """Continue from another dual point s, float64 [d], now the learner's own, and the w that belongs to it; α
+        stays.
+        """
+        self.w = point
 
     def dual_point(self) -> np.ndarray:
         """s = s₀ + Σ α ΔΦ, float64 [d], without the rounding errors of many small steps."""
-        s = np.zeros(len(self.w)) if self.w0 is None else self.parameters.penalty.point(self.w0)
+        s = np.zeros(self.problem.dimension) if self.w0 is None else self.parameters.penalty.point(self.w0)
         working_set.weighted_sum(self.planes, s)
         return s
 

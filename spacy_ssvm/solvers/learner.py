@@ -142,6 +142,8 @@ class Learner(ABC):
         dropped: int64, the numbers of examples that change or leave, or have done so in the new problem.
         subtracts: whether the contributions of dropped examples' dual variables to w are subtracted. Otherwise w does
             not change, and there are no objectives from then on.
+
+        By default nothing is dropped, as a learner that keeps nothing of each example has nothing to drop.
         """
         self.problem = problem
         self.w = extended(self.w, problem.dimension)

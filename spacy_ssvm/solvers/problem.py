@@ -145,7 +145,7 @@ class Problem:
             or `Passes`, if the examples lie elsewhere: then only solvers that ask for such sums can learn from them.
         max_oracle: (data, example, weights float64 [d], loss_scale, indices int64, values float64) → (entries, loss).
             It writes ΔΦ_i(ŷ) = Φ(x_i, y_i) − Φ(x_i, ŷ) for ŷ = argmax_y wᵀΦ(x_i, y) + loss_scale · Δ(y_i, y), and
-            returns Δ.
+            returns Δ. Examples may be empty, such as a Doc without tokens: then it returns (0, 0.0).
         n_examples: n.
         dimension: d, below 2³¹.
         plane_entries: int64 [n], upper bounds of the numbers of pairs that the max-oracle writes.

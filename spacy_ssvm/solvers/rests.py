@@ -30,8 +30,8 @@ class RestSchedule(NamedTuple):
     """The rests of n examples from updates and oracle calls, whose last ones have hardly raised the dual.
 
     Attributes:
-        rests: int64 [n], visits without an update to come.
-        pauses: int64 [n], visits without an oracle call to come.
+        rests: int64 [n], the number of coming updates to skip.
+        pauses: int64 [n], the number of coming oracle calls to skip.
         lengths: int64 [n], of the last pause.
         slacks: float64 [n], the ξ of the last call.
         averages: float64 [2], the rise of the dual by an update, and by the plane of an oracle call, averaged over

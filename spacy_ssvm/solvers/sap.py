@@ -133,7 +133,7 @@ class SapLearner(DualLearner):
         return self.s
 
     def move_to(self, point: np.ndarray) -> None:
-        super().move_to(point)
+        self.s, self.w = point, np.zeros_like(point)
         shrink(self.s, self.w, self.parameters.rho1, self.parameters.rho2)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -327,8 +328,9 @@ class TestWithRay:
             names = descendants(started.pid)
             workers = [number for number, name in names.items() if name.startswith("ray::BlockWork")]
             if n_killed < 2 and workers and (output / "model-last").exists():
-                os.kill(workers[n_killed % len(workers)], signal.SIGKILL)
-                n_killed += 1
+                with suppress(ProcessLookupError):  # It may just have ended.
+                    os.kill(workers[n_killed % len(workers)], signal.SIGKILL)
+                    n_killed += 1
                 time.sleep(1.0)
         assert started.poll() == 0 and n_killed == 2
         given = {"paths.train": str(corpus), "paths.dev": str(corpus), "components.tagger.solver.tolerance": 0.0}

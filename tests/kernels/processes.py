@@ -87,7 +87,6 @@ def start(code: str, *options: str, **environment: str) -> subprocess.Popen[str]
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=environment.get("PYTHONPATH"),
         env={**os.environ, **environment},
     )
 

@@ -8,49 +8,46 @@ from symtable import Symbol, symtable
 
 import pytest
 
-import spacy_ssvm
 from spacy_ssvm.kernels.machine_code import FOLDER
 from spacy_ssvm.solvers.perceptron import Perceptron
 
 from ..handmade import learnt
+from ..sources import PACKAGE, nodes, trees
 from .processes import LEARNING, PREDICTED, PREDICTION, TRAINING, run
 
 LINUX_ONLY = "mapped_arrays"
 
 
-def modules() -> dict[str, str]:
-    """The sources of the package, by module."""
-    root = Path(spacy_ssvm.__file__).parent
-    paths = {".".join(path.relative_to(root.parent).with_suffix("").parts): path for path in root.rglob("*.py")}
-    return {module: path.read_text("utf8") for module, path in paths.items()}
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
 
 
 def defined_kernels() -> set[str]:
     """The full names of all kernels of the package."""
-    trees = {module: ast.parse(source) for module, source in modules().items()}
-    return {f"{module}.{node.name}" for module, tree in trees.items() for node in tree.body if is_kernel(node)}
+    return {f"{module_of(path)}.{node.name}" for path, tree in trees().items() for node in tree.body if is_kernel(node)}
 
 
 def kernels_that_python_names() -> set[str]:
     """The kernels that functions and classes of the package name outside of kernels, and that this system can use."""
     kernels = {kernel for kernel in defined_kernels() if sys.platform == "linux" or LINUX_ONLY not in kernel}
-    return {kernel for module, source in modules().items() for kernel in named(module, source, kernels)}
+    return {kernel for path in trees() for kernel in named(path, kernels)}
 
 
 def is_kernel(node: ast.AST) -> bool:
     return isinstance(node, ast.FunctionDef) and any(ast.unparse(found) == "kernel" for found in node.decorator_list)
 
 
-def named(module: str, source: str, kernels: set[str]) -> Iterator[str]:
+def named(path: Path, kernels: set[str]) -> Iterator[str]:
+    module = module_of(path)
     own = {kernel.rpartition(".")[2]: kernel for kernel in kernels if kernel.rpartition(".")[0] == module}
     known = dict(own)
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes()[path]:
         if isinstance(node, ast.ImportFrom):
             origin = ".".join([*module.split(".")[: -node.level], *([node.module] if node.module else [])])
             known |= {
                 alias.name: f"{origin}.{alias.name}" for alias in node.names if f"{origin}.{alias.name}" in kernels
             }
-    top = symtable(source, module, "exec")
+    top = symtable(path.read_text("utf8"), module, "exec")
     scopes = [top, *(scope for scope in top.get_children() if scope.get_name() not in own)]
     for scope in scopes:
         scopes += scope.get_children() if scope is not top else []

@@ -26,6 +26,20 @@ def test_solvers_learn_the_same(missing, tmp_path):
     assert results[0].misses > 0 and results[1].misses == 0
 
 
+def test_kernels_that_prefetch_are_compiled(tmp_path):
+    kernel = """
+from spacy_ssvm.kernels import kernel, prefetch
+@kernel
+def first(array):
+    prefetch(array, 0)
+    return array[0]
+"""
+    (tmp_path / "fetching.py").write_text(kernel, "utf8")
+    code = f"{MISSING['name']}import numpy, fetching\nprint(fetching.first(numpy.array([7])))\n"
+    result = run(f"\n{code}", PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path))
+    assert result.printed == 7 and "compiled by plain numba" in result.messages
+
+
 @pytest.mark.slow
 def test_nothing_is_kept_where_callees_cannot_be_checked(tmp_path):
     """numba would take machine code for current although a callee in another module has changed."""

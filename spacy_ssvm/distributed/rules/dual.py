@@ -221,10 +221,10 @@ class DualBlock(LearningBlock):
     def epoch(self, rng: np.random.Generator, settings: DualSettings, void: np.ndarray) -> DualEpoch:
         learner, planes, factor = self.learner, self.learner.planes, settings.factor
         learner.move_to(self.common)
-        begin = self.common
+        begin, removed = self.vector, ZERO
         if len(void):
             learner.change(self.problem, void)
-            begin = learner.point.copy()
+            begin, removed = sparse(learner.point), difference(learner.point, self.common)
         # Without gaps, no plane gets another number while the epoch drops none.
         self._previous = self._trimmed(self._previous)
         before = planes.alpha.copy()
@@ -235,13 +235,13 @@ class DualBlock(LearningBlock):
         linear, products, curvature, limit = _dual_move(planes, self._before, self._moves, self._objective.bound)
         moves = linear, products, curvature, limit, count(planes)
         figures = DualSums(learner.loss, learner.squares, *sums_before, *moves)
-        # In place of the learner's point, which is of no more use.
+        # In place of the learner's vectors, which are of no more use until the next epoch.
         moved = learner.point
-        moved -= begin
+        learner.move_to(np.zeros(0))
+        begin.add_to(moved, -1.0)
         moved /= factor
         direction = sparse(moved)
         moved[:] = 0.0
-        removed = difference(begin, self.common) if len(void) else ZERO
         return DualEpoch(figures, removed, direction, self._momentum(settings.momentum, moved))
 
     def _momentum(self, momentum: float, zeros: np.ndarray) -> SparseVector:

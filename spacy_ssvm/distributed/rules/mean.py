@@ -33,10 +33,11 @@ class MixedBlock(LearningBlock):
     """An averaged online solver on one block, which begins anew in each epoch."""
 
     def epoch(self, rng: np.random.Generator, settings: NoSettings, void: np.ndarray) -> MixedEpoch:
-        learner = start(self.parameters, self.problem, self.common)
+        common = self.common
+        learner = start(self.parameters, self.problem, common)
         run_epoch(learner, rng)
-        mean = difference(learner.prediction_weights(), self.common)
-        return MixedEpoch(learner.loss, difference(learner.w, self.common), mean)
+        mean = difference(learner.prediction_weights(), common)
+        return MixedEpoch(learner.loss, difference(learner.w, common), mean)
 
 
 class Mixing(CommonSteps):

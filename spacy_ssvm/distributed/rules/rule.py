@@ -54,8 +54,13 @@ class Block:
         self.parameters = parameters
         self.problem = problem
         self.parts = parts
-        self.common = np.zeros(problem.dimension)
-        """As far as the block's features read it: w, or the dual point that w belongs to."""
+        self.vector = ZERO
+        """The common vector as far as the block's features read it: w, or the dual point that w belongs to."""
+
+    @property
+    def common(self) -> np.ndarray:
+        """The common vector, float64 [d], a copy: a block keeps its non-zeros only, which are few."""
+        return self.vector.dense(self.problem.dimension)
 
     def weights(self, point: np.ndarray) -> np.ndarray:
         """The w of a common vector, float64 [d]. It may be the vector itself."""
@@ -63,7 +68,7 @@ class Block:
 
     def state(self) -> dict[str, Any]:
         """The state for `restore`, between a step and the next epoch; arrays are not copied."""
-        return {"dimension": len(self.common), **self.common_vector()._asdict()}
+        return {"dimension": self.problem.dimension, **self.vector._asdict()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from the state of another block of the same examples.
@@ -71,17 +76,17 @@ class Block:
         Raises:
             ValueError: this is no such state.
         """
-        if state["dimension"] != len(self.common):
-            raise ValueError(f"a block's state has {state['dimension']:,} weights, not {len(self.common):,}")
-        self.common = SparseVector(state["indices"], state["values"]).dense(len(self.common))
+        if state["dimension"] != self.problem.dimension:
+            raise ValueError(f"a block's state has {state['dimension']:,} weights, not {self.problem.dimension:,}")
+        self.vector = SparseVector(state["indices"], state["values"])
 
     def common_vector(self) -> SparseVector:
         """The common vector, for messages."""
-        return sparse(self.common)
+        return self.vector
 
     def slacks(self, change: SparseVector) -> Slacks:
         """Σ ξ and Σ ξ² of the examples at the w of the common vector + change."""
-        point = self.common.copy()
+        point = self.common
         change.add_to(point)
         return slacks(self.problem, self.weights(point))
 
@@ -112,7 +117,9 @@ class LearningBlock(Block, ABC):
             change: of the common vector, by all blocks.
             with_momentum: whether it goes on with momentum.
         """
-        change.add_to(self.common)
+        common = self.common
+        change.add_to(common)
+        self.vector = sparse(common)
 
 
 class Driver(ABC):

@@ -34,8 +34,11 @@ def complete(chains: Chains, examples: np.ndarray, annotated: np.ndarray, weight
 
 
 def _agreeing(chains: Chains, examples: np.ndarray, annotated: np.ndarray) -> Chains:
-    """Chains where, in these examples, a label costs 1 if it differs from `annotated`, int32 [T], where that is not
-    -1."""
+    """Chains whose losses count the tokens, in these examples, whose label differs from `annotated`.
+
+    Args:
+        annotated: int32 [T], the label of each token; -1 where any label agrees.
+    """
     tokens, costs = elements(chains.starts, examples), np.zeros(len(annotated))
     costs[tokens] = annotated[tokens] >= 0
     return chains._replace(gold=annotated, costs=costs)

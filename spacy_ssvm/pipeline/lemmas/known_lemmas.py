@@ -14,7 +14,7 @@ SEVERAL = ""
 
 
 class KnownLemmas:
-    """Lemmas with their forms, lower-cased. A value: `with_pairs` makes another one, which shares what it can.
+    """Lemmas with their forms, lower-cased. It does not change: `with_pairs` makes another one.
 
     Args:
         first: the form of each lemma to begin with, or SEVERAL.

@@ -74,7 +74,11 @@ class TaggerCodec(ChainCodec):
 
     def write(self, docs: Iterable[Doc], predictions: Sequence[np.ndarray], given: Sequence[Given]) -> None:
         def values_of(vocab: Vocab, _: Sequence[Doc], labels: Sequence[np.ndarray]) -> np.ndarray:
-            return self.values(vocab).take(np.concatenate(labels), axis=0)
+            found = np.concatenate(labels)
+            if self.attr == "tag":
+                for label in np.flatnonzero(np.bincount(found)).tolist():
+                    vocab.strings.add(self.labels[label])
+            return self.numbers.take(found, axis=0)
 
         write_values(self.attributes, self.overwrite, docs, predictions, given, values_of)
 
@@ -87,15 +91,9 @@ class TaggerCodec(ChainCodec):
         if self.attr == "pos" and label not in COARSE_TAGS:
             raise ValueError(f"[{self.name}] {label!r} is none of the coarse tags that spaCy can store in token.pos")
 
-    def values(self, vocab: Vocab) -> np.ndarray:
-        """spaCy's number of each label, uint64 [L, 1]."""
-        if self.attr == "tag":
-            for label in self.labels:
-                vocab.strings.add(label)
-        return self._numbers
-
     @cached_property
-    def _numbers(self) -> np.ndarray:
+    def numbers(self) -> np.ndarray:
+        """spaCy's number of each label, uint64 [L, 1]."""
         number = COARSE_TAGS.__getitem__ if self.attr == "pos" else get_string_id
         return np.array([[number(label)] for label in self.labels], np.uint64).reshape(-1, 1)
 
@@ -105,16 +103,15 @@ class _GivenTags(TokenKinds):
 
     def __init__(self, codec: TaggerCodec) -> None:
         super().__init__(len(codec.labels))
-        self._attribute, self._values = ATTRIBUTES[codec.attr], codec.values
+        self._attribute, self._tags = ATTRIBUTES[codec.attr], codec.numbers.ravel()
 
     def to_predict(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
         kinds = super().to_predict(docs, values)
         if not any(doc.has_annotation(self._attribute) for doc in docs):
             return kinds
         present = np.concatenate([doc.to_array([self._attribute]).ravel() for doc in docs])
-        tags = self._values(docs[0].vocab).ravel()
-        order = np.argsort(tags)
-        places = places_in(tags[order], present)
+        order = np.argsort(self._tags)
+        places = places_in(self._tags[order], present)
         # Tags that the component does not have stay, too, without an effect on their neighbours.
         return np.where(places != ABSENT, 1 + order[places], kinds).astype(np.int32)
 

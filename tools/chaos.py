@@ -11,7 +11,6 @@ hung. With Ray, any of its processes may be killed. Needs Linux.
 """
 
 import argparse
-import os
 import random
 import resource
 import signal
@@ -19,11 +18,10 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.distributed.toy import WIDE, command, contents, descendants, lines, made
+from tests.distributed.toy import WIDE, command, contents, descendants, lines, made, send
 from tests.distributed.toy_training import long_run, weights_of, write_corpus
 
 TIMEOUT = 120
@@ -70,27 +68,21 @@ def disturbed(kind_of_run: Kind, output: Path, chance: random.Random, counts: Co
         return started.wait(TIMEOUT) == 0
     except subprocess.TimeoutExpired:
         for number in [*descendants(started.pid), started.pid]:
-            _send(number, signal.SIGKILL)
+            send(number, signal.SIGKILL)
         raise
 
 
 def _disturb(kind: str, process: int, chance: random.Random) -> None:
     workers = list(descendants(process))
     if kind == "command killed":
-        _send(process, signal.SIGKILL)
+        send(process, signal.SIGKILL)
     elif kind == "worker killed" and workers:
-        _send(chance.choice(workers), signal.SIGKILL)
+        send(chance.choice(workers), signal.SIGKILL)
     elif kind == "stopped for a while" and workers:
         number = chance.choice(workers)
-        _send(number, signal.SIGSTOP)
+        send(number, signal.SIGSTOP)
         time.sleep(chance.uniform(0.1, 2.0))
-        _send(number, signal.SIGCONT)
-
-
-def _send(process: int, number: int) -> None:
-    # It may just have ended.
-    with suppress(ProcessLookupError):
-        os.kill(process, number)
+        send(number, signal.SIGCONT)
 
 
 def annotation(folder: Path, *options: str) -> Kind:

@@ -7,12 +7,11 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from .toy import WIDE, command, contents, descendants, docs_of, lines, refused
+from .toy import WIDE, command, contents, descendants, docs_of, lines, refused, send
 
 LOCAL = ("--workers", "2", "--address", "local")
 
@@ -32,9 +31,7 @@ class TestWithRay:
             time.sleep(0.3)
             workers = [number for number, name in descendants(started.pid).items() if name.startswith("ray::_Worker")]
             if n_killed < 3 and workers and list((tmp_path / "out").glob("*.spacy")):
-                with suppress(ProcessLookupError):  # It may just have ended.
-                    os.kill(chance.choice(workers), signal.SIGKILL)
-                    n_killed += 1
+                n_killed += send(chance.choice(workers), signal.SIGKILL)
         assert started.poll() == 0 and n_killed
         assert contents(tmp_path / "out") == expected
 

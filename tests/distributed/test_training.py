@@ -1,13 +1,11 @@
 """`spacy ssvm train`: training by the workers of a Ray cluster, some of which are killed."""
 
 import gc
-import os
 import signal
 import subprocess
 import sys
 import time
 import weakref
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from spacy_ssvm.distributed.rules.mean import DescentSettings
 from spacy_ssvm.distributed.shared_blocks import Send
 
 from ..cli.calling import refusal
-from .toy import descendants
+from .toy import descendants, send
 from .toy_training import (
     CONFIGS,
     LONG,
@@ -328,9 +326,7 @@ class TestWithRay:
             names = descendants(started.pid)
             workers = [number for number, name in names.items() if name.startswith("ray::BlockWork")]
             if n_killed < 2 and workers and (output / "model-last").exists():
-                with suppress(ProcessLookupError):  # It may just have ended.
-                    os.kill(workers[n_killed % len(workers)], signal.SIGKILL)
-                    n_killed += 1
+                n_killed += send(workers[n_killed % len(workers)], signal.SIGKILL)
                 time.sleep(1.0)
         assert started.poll() == 0 and n_killed == 2
         given = {"paths.train": str(corpus), "paths.dev": str(corpus), "components.tagger.solver.tolerance": 0.0}

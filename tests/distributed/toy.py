@@ -1,5 +1,6 @@
 """A pipeline, texts and commands for the tests of bulk annotation."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -57,6 +58,15 @@ def lines(folder: Path, texts: list[str], name: str = "texts.txt") -> Path:
     path = folder / name
     path.write_text("".join(f"{text}\n" for text in texts), "utf8")
     return path
+
+
+def send(process: int, number: int) -> bool:
+    """Send a signal; returns whether the process was there, as it may just have ended."""
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def descendants(process: int) -> dict[int, str]:

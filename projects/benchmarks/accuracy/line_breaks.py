@@ -30,11 +30,11 @@ def with_line_breaks(doc: Doc, every: int) -> tuple[Doc, list[int]]:
     return Doc(doc.vocab, words, spaces), places
 
 
-def annotation(doc: Doc, places: Sequence[int]) -> list[tuple[Any, ...]]:
+def annotation(doc: Doc, places: Sequence[int], has_sentences: bool) -> list[tuple[Any, ...]]:
     """The annotation of the words at these tokens, which it names by their numbers."""
     numbers = {token: word for word, token in enumerate(places)}
     sentence = np.zeros(len(doc), int)
-    if doc.has_annotation("SENT_START"):
+    if has_sentences:
         starts = [next(t.i for t in sent if t.i in numbers) for sent in doc.sents if any(t.i in numbers for t in sent)]
         sentence[starts] = 1
     found = []
@@ -49,10 +49,12 @@ def counts(nlp: Language, gold: Sequence[Doc], every: int, before: list[Any]) ->
     """A row of the table. before: the annotation of each Doc without line breaks."""
     broken = [with_line_breaks(doc, every) for doc in gold]
     docs = list(nlp.pipe(doc.copy() for doc, _ in broken))
+    # spaCy takes a Doc of one token for a sentence, even if no component has set any.
+    has_sentences = any(doc.has_annotation("SENT_START") for doc in docs if len(doc) > 1)
     same = n_words = heads = edges = starts = arcs = 0
     sentences = PRFScore()
     for number, (doc, (_, places), reference) in enumerate(zip(docs, broken, gold)):
-        found = annotation(doc, places)
+        found = annotation(doc, places, has_sentences)
         if not every:
             before.append(found)
         same += sum(a == b for a, b in zip(found, before[number]))
@@ -60,12 +62,12 @@ def counts(nlp: Language, gold: Sequence[Doc], every: int, before: list[Any]) ->
         heads += sum(doc[place].head.is_space for place in places)
         edges += sum(entity[0].is_space or entity[-1].is_space for entity in doc.ents)
         starts += sum(token.is_space and bool(token.is_sent_start) for token in doc)
-        right = annotation(reference, range(len(reference)))
+        right = annotation(reference, range(len(reference)), reference.has_annotation("SENT_START"))
         arcs += sum(a[4:6] == b[4:6] for a, b in zip(found, right))
         sentences.score_set(*({word for word, row in enumerate(rows) if row[-1]} for rows in (found, right)))
     las = f"{100 * arcs / n_words:.2f}" if any(doc.has_annotation("DEP") for doc in gold) else "-"
-    shares = f"{100 * same / n_words:.2f}", heads, edges, starts, las
-    return [every or "none", *shares, f"{100 * sentences.fscore:.2f}"]
+    first_words = f"{100 * sentences.fscore:.2f}" if has_sentences else "-"
+    return [every or "none", f"{100 * same / n_words:.2f}", heads, edges, starts, las, first_words]
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """Few long Docs to learn from: FACTORY TRAIN.spacy DEV.spacy [--sizes 1 50 1000].
 
 Trains a component on the same sentences as Docs of 1, 10, 50, 200 and 1,000 sentences without boundaries, by each of
-the solvers, and scores it on the sentences of DEV as Docs of 50. Prints the best score of all epochs and that of the
-last one, and the CPU time of training.
+the solvers, and scores it on the sentences of DEV as Docs of 50, or of `--held-out` sentences. Prints the best score of
+all epochs and that of the last one, and the CPU time of training.
 """
 
 import argparse
@@ -43,12 +43,16 @@ def read(path: Path) -> list[Doc]:
 
 
 def figures(
-    factory: str, solver: str, train: Sequence[Doc], dev: Sequence[Doc], size: int, n_epochs: int
+    factory: str, solver: str, train: Sequence[Doc], dev: Sequence[Doc], sizes: tuple[int, int], n_epochs: int
 ) -> tuple[list[float], float]:
-    """The score after each epoch, in points, and the CPU time of training."""
+    """The score after each epoch, in points, and the CPU time of training.
+
+    Args:
+        sizes: the sentences of a Doc of `train`, and of `dev`.
+    """
     nlp = spacy.blank("xx")
     pipe = nlp.add_pipe(factory, config={"solver": {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1"}})
-    examples, held_out = joined(nlp, train, size), joined(nlp, dev, 50)
+    examples, held_out = (joined(nlp, docs, size) for docs, size in zip((train, dev), sizes))
     began = time.process_time()
     nlp.initialize(lambda: examples)
     seconds, scores = time.process_time() - began, []
@@ -69,6 +73,7 @@ def main() -> None:
     parser.add_argument("dev", type=Path)
     parser.add_argument("--solvers", nargs="+", default=["DCD", "SAP", "SDM", "MIRA", "Perceptron"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[1, 10, 50, 200, 1000])
+    parser.add_argument("--held-out", type=int, default=50)
     parser.add_argument("--sentences", type=int, default=3000)
     parser.add_argument("--epochs", type=int, default=15)
     arguments = parser.parse_args()
@@ -76,7 +81,9 @@ def main() -> None:
     train, dev = read(arguments.train)[: arguments.sentences], read(arguments.dev)
     for solver in arguments.solvers:
         for size in arguments.sizes:
-            scores, seconds = figures(arguments.factory, solver, train, dev, size, arguments.epochs)
+            scores, seconds = figures(
+                arguments.factory, solver, train, dev, (size, arguments.held_out), arguments.epochs
+            )
             print(
                 f"{solver}, {size:,} sentences a Doc: best {max(scores):.2f}, last {scores[-1]:.2f}, {seconds:.1f} s",
                 flush=True,

@@ -181,6 +181,7 @@ def _choose_components(choices: Choices, corpus: CorpusDescription, named: Colle
     components, reasons = choices.components, choices.reasons
     if corpus.n_docs == 1:
         choices.leave_out("senter", "the training corpus is one Doc, which is learnt from sentence by sentence")
+        choices.settings |= {f"corpora.{part}.gold_preproc": True for part in ("train", "dev")}
     elif corpus.n_docs < corpus.n_sentences:
         choices.add("senter", "the training texts have several sentences")
     else:

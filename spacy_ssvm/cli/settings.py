@@ -113,6 +113,9 @@ def config_of(
         config["components"]["morphologizer"]["overwrite"] = False
     for corpus in config["corpora"].values():
         corpus["gold_preproc"] = "senter" not in names
+        if names == ["ner"]:
+            # A recogniser of documents is as good on single sentences; one of sentences is worse on documents.
+            corpus.update(gold_preproc=False, gold_tokens=True)
         if "chunker" in names:
             corpus["columns"] = ["tag"]
     columns = dict.fromkeys(column for name in names for column in read.get(name, ()))

@@ -26,7 +26,7 @@ class TestWithRay:
     def test_shards_of_dead_workers_are_annotated_anew(self, place, many, expected, tmp_path) -> None:
         run = command(place, [many], tmp_path / "out", *LOCAL)
         started = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        chance, n_killed, deadline = random.Random(0), 0, time.monotonic() + 120
+        chance, n_killed, deadline = random.Random(0), 0, time.monotonic() + 600
         while started.poll() is None and time.monotonic() < deadline:
             time.sleep(0.3)
             workers = [number for number, name in descendants(started.pid).items() if name.startswith("ray::_Worker")]

@@ -15,27 +15,8 @@ from .problem import Kind, call
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mira(Parameters):
-    """Max-loss MIRA, averaged: a step minimises the change of w, ½‖w′ − w‖², plus C times the largest violation among
-    the k best structures, which are decoded with their loss (Martins et al. 2010, equations 15 and 17).
-
-    Attributes:
-        C: weight of the loss; the largest step where k = 1.
-        k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
-    """
-
-    rule = "mixed"
-
-    CHECKS = {"C": require_positive, "k": require_positive_whole}
-
-    C: float = 0.1
-    k: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class PredictionMira(Parameters):
-    """Prediction-based MIRA, averaged: the smallest change of w after which none of the k best structures, which are
-    decoded without their loss, is violated (Chang & Yih 2013 §2.1; Martins et al. 2010, footnote 7).
+class BestStructures(Parameters):
+    """Parameters of a step for the k best structures of an example.
 
     Attributes:
         k: number of structures of an example in a step; above 1, the model must offer the k best structures exactly.
@@ -46,6 +27,31 @@ class PredictionMira(Parameters):
     CHECKS = {"k": require_positive_whole}
 
     k: int = 1
+
+    @property
+    def adds_planes_only(self) -> bool:
+        return self.k == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mira(BestStructures):
+    """Max-loss MIRA, averaged: a step minimises the change of w, ½‖w′ − w‖², plus C times the largest violation among
+    the k best structures, which are decoded with their loss (Martins et al. 2010, equations 15 and 17).
+
+    Attributes:
+        C: weight of the loss; the largest step where k = 1.
+    """
+
+    CHECKS = {"C": require_positive}
+
+    C: float = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionMira(BestStructures):
+    """Prediction-based MIRA, averaged: the smallest change of w after which none of the k best structures, which are
+    decoded without their loss, is violated (Chang & Yih 2013 §2.1; Martins et al. 2010, footnote 7).
+    """
 
 
 class MiraLearner(AveragedLearner, of=Mira):

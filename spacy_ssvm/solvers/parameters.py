@@ -115,10 +115,6 @@ class Parameters:
     completed once, by the initial weights, and then learnt as if all of it were annotated. Otherwise partial gold is
     completed before each epoch."""
 
-    adds_planes_only: ClassVar[bool] = False
-    """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used. Such
-    weights are numbered by their use: set it where the vectors of a learner take long to read, as those of DCD."""
-
     CHECKS: ClassVar[dict[str, Callable[[Any, str], None]]] = {}
     """Checks of the parameters that a class adds, by name; they raise a ValueError, or store the value in its type."""
 
@@ -126,6 +122,13 @@ class Parameters:
     """The class of the learners with these parameters, a `learner.Learner`, which names them as its `of`."""
 
     seed: int | None = None
+
+    @property
+    def adds_planes_only(self) -> bool:
+        """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used.
+
+        Such weights are numbered by their use, which makes steps faster where there are many labels."""
+        return False
 
     @property
     def inverse_temperature(self) -> float | None:

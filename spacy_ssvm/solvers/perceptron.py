@@ -16,6 +16,7 @@ class Perceptron(Parameters):
     """Averaged structured perceptron (Chang & Yih 2013 §2.1 and §4.3): w ← w + ΔΦ(ŷ), ŷ decoded without loss."""
 
     rule = "mixed"
+    adds_planes_only = True
 
 
 class PerceptronLearner(AveragedLearner, of=Perceptron):

@@ -9,7 +9,6 @@ projective tree, nor below the best tree of single arcs.
 import numpy as np
 
 from ...kernels import kernel
-from .. import FORBIDDEN
 from .parts import NO_CANDIDATE, NONE, dense_scores, pair_score, score_tree
 from .projective_grandparents import eisner_grandparents, first_arcs_to
 from .spanning import maximum_spanning_tree
@@ -19,19 +18,9 @@ MAX_SWEEPS = 10
 
 
 @kernel
-def _number(parts, head, modifier):
-    arc = parts.number[head, modifier]
+def _arc(number, head, modifier):
+    arc = number[head, modifier]
     return np.int64(NO_CANDIDATE if arc == NONE else arc)
-
-
-@kernel
-def _sibling_score(parts, arc, inner):
-    return pair_score(parts.sibling_starts, parts.siblings, parts.sibling_scores, arc, inner) if arc >= 0 else 0.0
-
-
-@kernel
-def _grand_score(parts, arc, above):
-    return pair_score(parts.grand_starts, parts.grands, parts.grand_scores, arc, above) if arc >= 0 else 0.0
 
 
 @kernel
@@ -43,27 +32,29 @@ def _next_child(heads, head, node, step, end):
 
 
 @kernel
-def _gain(parts, heads, children, head, modifier):
-    """The change of a tree's score when a modifier without a head gets this one.
-
-    Args:
-        heads: int32 [n + 1].
-        children: int64, the modifiers of the modifier.
-    """
-    arc, inwards = _number(parts, head, modifier), 1 if modifier < head else -1
-    gain = parts.scores[arc] if arc >= 0 else FORBIDDEN
+def _with_siblings(gain, number, starts, siblings, scores, heads, arc, head, modifier):
+    """A gain, and that of sibling pairs when a modifier without a head gets this one, by this arc."""
+    inwards = 1 if modifier < head else -1
     inner_child = _next_child(heads, head, modifier + inwards, inwards, head)
-    inner = np.int64(NONE) if inner_child == head else _number(parts, head, inner_child)
-    gain += _sibling_score(parts, arc, inner)
+    inner = np.int64(NONE) if inner_child == head else _arc(number, head, inner_child)
+    gain += pair_score(starts, siblings, scores, arc, inner)
     end = 0 if inwards == 1 else len(heads)
     outer_child = _next_child(heads, head, modifier - inwards, -inwards, end)
-    if outer_child != end:
-        outer = _number(parts, head, outer_child)
-        gain += _sibling_score(parts, outer, arc) - _sibling_score(parts, outer, inner)
+    outer = np.int64(NO_CANDIDATE) if outer_child == end else _arc(number, head, outer_child)
+    if outer >= 0:
+        gain += pair_score(starts, siblings, scores, outer, arc) - pair_score(starts, siblings, scores, outer, inner)
+    return gain
+
+
+@kernel
+def _with_grands(gain, number, starts, grands, scores, heads, children, n_children, arc, head, modifier):
+    """The same of grandparent pairs; children: int64, the first n_children are the modifiers of the modifier."""
     if head != 0:
-        gain += _grand_score(parts, arc, _number(parts, heads[head], head))
-    for child in children:
-        gain += _grand_score(parts, _number(parts, modifier, child), arc)
+        gain += pair_score(starts, grands, scores, arc, _arc(number, heads[head], head))
+    for k in range(n_children):
+        below = _arc(number, modifier, children[k])
+        if below >= 0:
+            gain += pair_score(starts, grands, scores, below, arc)
     return gain
 
 
@@ -83,6 +74,10 @@ def climb(parts, multi_root, heads):
         heads: int32 [n + 1], a tree, changed in place.
     """
     n, first = len(heads) - 1, first_arcs_to(parts)
+    # References to the arrays of `parts` are counted wherever it is handed on, which takes longer than all else.
+    number, arc_heads, scores = parts.number, parts.heads, parts.scores
+    sibling_starts, siblings, sibling_scores = parts.sibling_starts, parts.siblings, parts.sibling_scores
+    grand_starts, grands, grand_scores = parts.grand_starts, parts.grands, parts.grand_scores
     children = np.empty(n, np.int64)
     m, n_unchanged = 0, 0
     for _ in range(MAX_SWEEPS * n):
@@ -99,13 +94,17 @@ def climb(parts, multi_root, heads):
                 children[n_children] = node
                 n_children += 1
         heads[m] = NONE
-        best, best_head = _gain(parts, heads, children[:n_children], before, m), before
+        best, best_head = -np.inf, before
         for arc in range(first[m], first[m + 1]):
-            head = parts.heads[arc]
-            if head == before or (head == 0 and not multi_root) or _is_below(heads, head, m):
+            head = arc_heads[arc]
+            if head != before and ((head == 0 and not multi_root) or _is_below(heads, head, m)):
                 continue
-            gain = _gain(parts, heads, children[:n_children], head, m)
-            if gain > best:
+            gain = scores[arc]
+            gain = _with_siblings(gain, number, sibling_starts, siblings, sibling_scores, heads, arc, head, m)
+            gain = _with_grands(
+                gain, number, grand_starts, grands, grand_scores, heads, children, n_children, arc, head, m
+            )
+            if gain > best or (gain == best and head == before):
                 best, best_head = gain, head
         heads[m] = best_head
         if best_head != before:

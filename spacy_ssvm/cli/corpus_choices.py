@@ -181,7 +181,6 @@ def _choose_components(choices: Choices, corpus: CorpusDescription, named: Colle
     components, reasons = choices.components, choices.reasons
     if corpus.n_docs == 1:
         choices.leave_out("senter", "the training corpus is one Doc, which is learnt from sentence by sentence")
-        choices.settings |= {f"corpora.{part}.gold_preproc": True for part in ("train", "dev")}
     elif corpus.n_docs < corpus.n_sentences:
         choices.add("senter", "the training texts have several sentences")
     else:
@@ -276,6 +275,8 @@ def _choose_for_entities(choices: Choices, corpus: CorpusDescription) -> None:
                 choices.settings |= whole
     else:
         reasons[document] = "no: the Docs are no documents of several sentences"
+        if "senter" not in choices.components:
+            choices.settings |= {f"corpora.{part}.gold_preproc": True for part in ("train", "dev")}
     share = f"{_percent(corpus.in_entities)} of the words are in entities"
     if corpus.in_entities < RARE_ENTITIES:
         choices.settings["components.ner.label_costs"] = {"O": OUTSIDE_COST}

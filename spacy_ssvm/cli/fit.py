@@ -207,7 +207,7 @@ def _n_trials(grids: Sequence[str]) -> int:
 def _plan(config: Config, seconds: float | None) -> Plan:
     """The plan for a config. seconds: the time left, None for no limit."""
     corpus = describe(Path(config["paths"]["dev"]), None)
-    by_sentence = config["corpora"]["dev"].get("gold_preproc") or corpus.n_docs == corpus.n_sentences
+    by_sentence = config["corpora"]["dev"].get("gold_preproc")
     n_dev, kind = (corpus.n_sentences, "sentence") if by_sentence else (corpus.n_docs, "document")
     is_small = n_dev < MIN_DOCUMENTS
     if is_small:

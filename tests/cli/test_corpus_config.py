@@ -62,6 +62,15 @@ def test_sentences_of_entities(tmp_path):
     assert "no word lists: make some by python -m spacy ssvm resources te FOLDER" in text
 
 
+def test_an_entity_recogniser_alone_reads_sentences_unless_there_are_documents(tmp_path):
+    for docs in [doc(0, 1, 2)], [doc(n) for n in range(20)], [doc(0, 1), *map(doc, range(19))]:
+        saved(tmp_path / "dev.spacy", doc(0, 1))
+        config, _ = config_of("--data", saved(tmp_path / "train.spacy", *docs), "--pipeline", "ner")
+        for part in ("train", "dev"):
+            corpus = config["corpora"][part]
+            assert corpus["gold_preproc"] and corpus["gold_tokens"] and corpus["columns"] is None
+
+
 def test_one_doc_is_learnt_from_sentence_by_sentence(tmp_path):
     path, dev = saved(tmp_path / "train.spacy", doc(*range(9))), saved(tmp_path / "dev.spacy", doc(0), doc(1))
     config, text = config_of("--data", path)

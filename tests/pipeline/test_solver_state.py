@@ -6,6 +6,9 @@ from inspect import signature
 
 import numpy as np
 import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.util import minibatch
 
 from spacy_ssvm.models.store import DamagedModel
@@ -312,3 +315,23 @@ def test_the_file_of_the_state(tmp_path):
     (tmp_path / "state").write_bytes(contents)
     with pytest.raises(DamagedModel, match="belongs to other weights"):
         component(blank("ssvm_tagger", **config)).from_disk(tmp_path, exclude=["vocab"])
+
+
+@pytest.mark.parametrize("solver", ["DCD", "MIRA", "Perceptron"])
+def test_a_state_in_which_no_weight_is_in_use(solver):
+    """The only text has no entity, and fewer tokens than there are labels."""
+    solver_block = {"@ssvm_solvers": f"spacy-ssvm.{solver}.v1"}
+    pipes = [
+        spacy.blank("xx").add_pipe("ssvm_ner", config={"solver": solver_block, "save_solver_state": True})
+        for _ in range(2)
+    ]
+    nlp = spacy.blank("xx")
+    examples = [Example(Doc(nlp.vocab, ["x", "y"]), Doc(nlp.vocab, ["x", "y"], ents=["O", "O"]))]
+    for number in range(8):
+        pipes[0].add_label(f"L{number}")
+    pipes[0].initialize(lambda: examples, nlp=nlp)
+    pipes[0].update(examples)
+    pipes[1].from_bytes(pipes[0].to_bytes())
+    for pipe in pipes:
+        pipe.update(examples)
+    assert pipes[0].to_bytes() == pipes[1].to_bytes()

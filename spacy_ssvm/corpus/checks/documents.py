@@ -137,7 +137,10 @@ def _of_another_kind(train: CorpusData, dev: CorpusData) -> list[Issue]:
         f"{100 * share:.0f} % of the tokens of {corpus.name}" for share, corpus in zip(shares, (train, dev))
     )
     what = f"examples of another kind than those of {train.name}: {kinds} are in documents without sentence boundaries"
-    remedy = "a model is two to eight points worse on the other kind: train on documents as they come in use"
+    remedy = (
+        "a model can be several points worse on the other kind, most of all one of sentences on documents: train on "
+        "documents as they come in use"
+    )
     return [Issue("warning", dev.name, what, len(dev.examples), (), remedy)]
 
 

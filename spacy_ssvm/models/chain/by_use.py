@@ -42,7 +42,11 @@ class WeightsByUse:
     def new(cls, counts: np.ndarray, constraints: Constraints, of_tokens: bool) -> "WeightsByUse":
         """A numbering in which no weight is in use; counts: how often each row occurs, int [R]."""
         n_labels = len(constraints.start)
-        numbering = new_numbering(len(counts), n_labels, np.flatnonzero(FREQUENT * counts >= n_labels))
+        frequent = np.flatnonzero(FREQUENT * counts >= n_labels)
+        if len(counts) and not len(frequent):
+            # A saved state whose index has no pair would be one of weights by row.
+            frequent = np.array([counts.argmax()])
+        numbering = new_numbering(len(counts), n_labels, frequent)
         return cls(n_labels, numbering, _decoder(constraints, of_tokens, np.zeros(0, np.int64)))
 
     @classmethod

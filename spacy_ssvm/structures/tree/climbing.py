@@ -33,7 +33,7 @@ def _next_child(heads, head, node, step, end):
 
 @kernel
 def _with_siblings(gain, number, starts, siblings, scores, heads, arc, head, modifier):
-    """A gain, and that of sibling pairs when a modifier without a head gets this one, by this arc."""
+    """The gain, plus the change of sibling pairs when a modifier without a head gets this head, by this arc."""
     inwards = 1 if modifier < head else -1
     inner_child = _next_child(heads, head, modifier + inwards, inwards, head)
     inner = np.int64(NONE) if inner_child == head else _arc(number, head, inner_child)
@@ -48,7 +48,7 @@ def _with_siblings(gain, number, starts, siblings, scores, heads, arc, head, mod
 
 @kernel
 def _with_grands(gain, number, starts, grands, scores, heads, children, n_children, arc, head, modifier):
-    """The same of grandparent pairs; children: int64, the first n_children are the modifiers of the modifier."""
+    """The same for grandparent pairs; children: int64, the first n_children are the modifiers of the modifier."""
     if head != 0:
         gain += pair_score(starts, grands, scores, arc, _arc(number, heads[head], head))
     for k in range(n_children):
@@ -74,7 +74,7 @@ def climb(parts, multi_root, heads):
         heads: int32 [n + 1], a tree, changed in place.
     """
     n, first = len(heads) - 1, first_arcs_to(parts)
-    # References to the arrays of `parts` are counted wherever it is handed on, which takes longer than all else.
+    # Each time `parts` is passed on, the references to its arrays are counted, which would take longer than all else.
     number, arc_heads, scores = parts.number, parts.heads, parts.scores
     sibling_starts, siblings, sibling_scores = parts.sibling_starts, parts.siblings, parts.sibling_scores
     grand_starts, grands, grand_scores = parts.grand_starts, parts.grands, parts.grand_scores

@@ -61,7 +61,7 @@ def counts(nlp: Language, gold: Sequence[Doc], every: int, before: list[Any]) ->
         n_words += len(places)
         heads += sum(doc[place].head.is_space for place in places)
         edges += sum(entity[0].is_space or entity[-1].is_space for entity in doc.ents)
-        starts += sum(token.is_space and bool(token.is_sent_start) for token in doc)
+        starts += sum(has_sentences and token.is_space and bool(token.is_sent_start) for token in doc)
         right = annotation(reference, range(len(reference)), reference.has_annotation("SENT_START"))
         arcs += sum(a[4:6] == b[4:6] for a, b in zip(found, right))
         sentences.score_set(*({word for word, row in enumerate(rows) if row[-1]} for rows in (found, right)))

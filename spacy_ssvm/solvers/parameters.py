@@ -127,7 +127,8 @@ class Parameters:
     def adds_planes_only(self) -> bool:
         """Whether w starts at zero and is moved by planes of the max-oracle only, so that most weights are never used.
 
-        Such weights are numbered by their use, which makes steps faster where there are many labels."""
+        Such weights are numbered by their use, which makes steps faster where there are many labels.
+        """
         return False
 
     @property

@@ -74,6 +74,8 @@ class Sentence(NamedTuple):
         previous: int64 [B, n + 1], the last node before this one with the same key, or 0.
         sources, starts: as in `ArcProgram`.
         ones: whether all values are 1.
+        binary: whether all values are 0 or 1.
+        gaps: bit k is 1 if some conjunction of kind k does not fire at some node that it reads.
 
     In the role of third word, only the conjunctions of siblings and grandparents have been read.
     """
@@ -85,18 +87,20 @@ class Sentence(NamedTuple):
     sources: Int64Array
     starts: Int64Array2d
     ones: bool
+    binary: bool
+    gaps: int
 
 
 @kernel
 def _read_words(columns, words, first, end):
-    """Key and value of each word template at each node, as `index.feature`, but a template at a time.
+    """Key and value of each word template at each node, as `index.extract` hashes them.
 
-    Returns keys, uint64 [W + 1, n + 2], values, float32 [W + 1, n + 2], with 0 and 1 for the template that is not read,
-    and whether all values are 1.
+    Returns keys, uint64 [W + 1, n + 2], and values, float32 [W + 1, n + 2], with 0 and 1 for the template that is not
+    read.
     """
     n, n_words = end - first, len(words.seeds)
     keys, values = np.zeros((n_words + 1, n + 2), np.uint64), np.ones((n_words + 1, n + 2), np.float32)
-    ones, is_open = True, np.empty(n, np.bool_)
+    is_open = np.empty(n, np.bool_)
     for word in range(n_words):
         states, worth = keys[word], values[word]
         states[:] = words.seeds[word]
@@ -117,9 +121,33 @@ def _read_words(columns, words, first, end):
         for token in range(n):
             if is_open[token]:
                 states[token + 1] = mix(states[token + 1], np.uint64(0))
-            ones &= worth[token + 1] == 1.0
         states[0], states[n + 1] = mix(words.seeds[word], ROOT_KEY), mix(words.seeds[word], NOBODY)
-    return keys, values, ones
+    return keys, values
+
+
+@kernel
+def _values_in_use(values):
+    """Whether each word template has a value of 0, bool [W + 1]; whether all values are 1; whether all are 0 or 1."""
+    has_zero, ones, binary = np.zeros(len(values), np.bool_), True, True
+    for word in range(len(values)):
+        for node in range(values.shape[1]):
+            value = values[word, node]
+            has_zero[word] |= value == 0.0
+            ones &= value == 1.0
+            binary &= (value == 0.0) | (value == 1.0)
+    return has_zero, ones, binary
+
+
+@kernel
+def _gaps(program, has_zero):
+    """`Sentence.gaps`; has_zero: of `_values_in_use`."""
+    gaps = 0
+    for kind in range(N_KINDS):
+        for t in range(program.starts[kind, 0], program.starts[kind, 4]):
+            for role in range(3):
+                if has_zero[program.roles[role, t]]:
+                    gaps |= 1 << kind
+    return gaps
 
 
 @kernel
@@ -127,7 +155,8 @@ def read_sentence(columns, program, sentence):
     """The `Sentence` of number `sentence` in `columns`."""
     first, end = columns.starts[sentence], columns.starts[sentence + 1]
     n, size = end - first, len(program.seeds)
-    word_keys, word_values, ones = _read_words(columns, program.words, first, end)
+    word_keys, word_values = _read_words(columns, program.words, first, end)
+    has_zero, ones, binary = _values_in_use(word_values)
     keys, values = np.empty((3, n + 2, size), np.uint64), np.empty((3, n + 2, 0 if ones else size))
     for role in range(3):
         for node in range(n + 2):
@@ -146,7 +175,8 @@ def read_sentence(columns, program, sentence):
             while earlier > 0 and between[b, earlier] != between[b, node]:
                 earlier -= 1
             previous[b, node] = earlier
-    return Sentence(keys, values, between, previous, program.sources, program.starts, ones)
+    gaps = 0 if ones else _gaps(program, has_zero)
+    return Sentence(keys, values, between, previous, program.sources, program.starts, ones, binary, gaps)
 
 
 @kernel
@@ -234,6 +264,27 @@ def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
                     values[start + again + t] = value
         place += last - first + again
     return np.int64(place)
+
+
+@kernel
+def replace_missing(read, kind, arcs, begin, end, missing, indices):
+    """Set the indices of features that do not fire to `missing`: where `write_features` wrote them from 0 on."""
+    values, starts, is_pair = read.values, read.starts[kind], kind >= SIBLINGS
+    first, both = np.uint64(starts[0]), np.uint64(starts[2])
+    distant, last = np.uint64(starts[3]), np.uint64(starts[4])
+    again, place = distant - both, np.uint64(0)
+    for arc in range(np.uint64(begin), np.uint64(end)):
+        head, modifier = np.uint64(arcs[HEAD_ROW, arc]), np.uint64(arcs[MODIFIER_ROW, arc])
+        third, start = np.uint64(arcs[THIRD_ROW, arc]), place - first
+        for t in range(first, distant):
+            fires = (values[0, head, t] != 0.0) & (values[1, modifier, t] != 0.0)
+            fires &= (not is_pair) | (values[2, third, t] != 0.0)
+            indices[start + t] = indices[start + t] if fires else missing
+        for t in range(both, last):
+            fires = (values[0, head, t] != 0.0) & (values[1, modifier, t] != 0.0)
+            fires &= (not is_pair) | (values[2, third, t] != 0.0)
+            indices[start + again + t] = indices[start + again + t] if fires else missing
+        place += last - first + again
 
 
 @kernel

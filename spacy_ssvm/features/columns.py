@@ -100,12 +100,12 @@ class ColumnReader:
         return self.read_types(docs, vocab)[0]
 
     def columns_of_types(self, types: Types, chosen: np.ndarray) -> Columns:
-        """The given word types, int64, as sequences of one token, with keys in the columns of `of_type` only."""
+        """The given word types, int64, as one sequence, with keys in the columns of `of_type` only."""
         keys = np.zeros((len(self.attributes), len(chosen)), np.uint64)
         for column, name in (self._of_type | self._words).items():
             keys[column] = types.of(name)[chosen]
         keys[self._class_columns] = self._class_keys.of(types)[:, chosen]
-        return Columns(np.arange(len(chosen) + 1), keys, np.ones((len(self._of_extension), len(chosen)), np.float32))
+        return Columns(np.array([0, len(chosen)]), keys, np.ones((len(self._of_extension), len(chosen)), np.float32))
 
     def by_name(self, columns: Columns) -> dict[str, np.ndarray]:
         """The keys of each attribute, uint64 [T]."""

@@ -154,34 +154,58 @@ def rehash(table, larger):
         larger.counts[k] = table.counts[k]
 
 
-@kernel
-def feature(columns, program, template, token, first, end):
-    """Hash and value of a template at a token of the sequence first … end − 1; value 0 if it does not fire."""
-    state = program.seeds[template]
-    value = np.float32(1.0)
-    for part in range(program.starts[template], program.starts[template + 1]):
-        at = token + program.offsets[part]
-        if at < first or at >= end:
-            state = mix(state, BOUNDARY_KEY)
-            continue
-        column = program.columns[part]
-        key = columns.keys[column, at]
-        if key == 0:
-            return state, np.float32(0.0)
-        state = mix(state, key)
-        if program.reals[column] >= 0:
-            value *= columns.reals[program.reals[column], at]
-    return mix(state, np.uint64(0)), value
+BLOCK = 32
+"""The number of tokens whose features are hashed together: enough for vectors, without exceeding the fastest cache."""
 
 
 @kernel
-def _hash(columns, program, table, token, first, end, keys, values):
-    """Write the KEY_BITS of each template's hash at a token, and its value; start to fetch the slots of the table."""
-    last = np.uint64(len(table.keys) - 1)
+def _new_block(program):
+    """Scratch for `_hash`: keys uint64 [F, BLOCK] and values float32 [F, BLOCK]."""
+    return np.empty((len(program.seeds), BLOCK), np.uint64), np.empty((len(program.seeds), BLOCK), np.float32)
+
+
+@kernel
+def _hash(columns, program, begin, size, first, end, keys, values):
+    """Write the KEY_BITS of each template's hash and its value at tokens begin … begin + size − 1 of a sequence.
+
+    The sequence has the tokens first … end − 1. A value is 0 where a template does not fire. keys, values: output, of
+    `_new_block`.
+    """
+    # Unsigned places need no check for negative ones, so that the loops are vectorised.
+    n, is_open = np.uint64(size), np.empty(BLOCK, np.bool_)
     for template in range(len(program.seeds)):
-        key, values[template] = feature(columns, program, template, token, first, end)
-        keys[template] = key & _KEY
-        prefetch(table.keys, np.int64(keys[template] & last))
+        state, value = keys[template], values[template]
+        for t in range(n):
+            state[t], value[t], is_open[t] = program.seeds[template], 1.0, True
+        for part in range(program.starts[template], program.starts[template + 1]):
+            column, at = columns.keys[program.columns[part]], begin + program.offsets[part]
+            inside = np.uint64(min(max(first - at, 0), size))
+            outside = np.uint64(max(min(end - at, size), np.int64(inside)))
+            for t in range(inside):
+                state[t] = mix(state[t], BOUNDARY_KEY)
+            shift = np.uint64(at)
+            for t in range(inside, outside):
+                key = column[shift + t]
+                state[t] = mix(state[t], key)
+                is_open[t] &= key != 0
+            for t in range(outside, n):
+                state[t] = mix(state[t], BOUNDARY_KEY)
+            if program.reals[program.columns[part]] >= 0:
+                real = columns.reals[program.reals[program.columns[part]]]
+                for t in range(inside, outside):
+                    value[t] *= real[shift + t]
+        for t in range(n):
+            state[t] = mix(state[t], np.uint64(0)) & _KEY
+            value[t] = value[t] if is_open[t] else np.float32(0.0)
+
+
+@kernel
+def _fetch(table, keys, size):
+    """Start to fetch the slots of a block's keys."""
+    last = np.uint64(len(table.keys) - 1)
+    for template in range(len(keys)):
+        for t in range(size):
+            prefetch(table.keys, np.int64(keys[template, t] & last))
 
 
 @kernel
@@ -194,28 +218,26 @@ def extract(columns, program, table, growing, sequence, feature_starts, rows, va
     table. Returns the next sequence to process.
     """
     n_templates = len(program.seeds)
-    keys, found = np.empty((2, n_templates), np.uint64), np.empty((2, n_templates), np.float32)
+    keys, found = _new_block(program)
     while sequence < len(columns.starts) - 1:
         first, end = columns.starts[sequence], columns.starts[sequence + 1]
         if growing and table.counts[1] == 0 and table.counts[0] + (end - first) * n_templates > len(table.keys) // 2:
             return sequence
-        if first < end:
-            _hash(columns, program, table, first, first, end, keys[first % 2], found[first % 2])
-        for token in range(first, end):
-            if token + 1 < end:
-                # Of the next token, so that its slots are at hand once this token's rows have been read.
-                after = (token + 1) % 2
-                _hash(columns, program, table, token + 1, first, end, keys[after], found[after])
-            place = feature_starts[token]
-            for template in range(n_templates):
-                key, value = keys[token % 2, template], found[token % 2, template]
-                if value != 0.0:
-                    row = insert(table, key) if growing else look_up(table, key)
-                    if row != ABSENT:
-                        rows[place] = row
-                        values[place] = value
-                        place += 1
-            feature_starts[token + 1] = place
+        for begin in range(first, end, BLOCK):
+            size = min(end - begin, BLOCK)
+            _hash(columns, program, begin, size, first, end, keys, found)
+            _fetch(table, keys, size)
+            for t in range(size):
+                place = feature_starts[begin + t]
+                for template in range(n_templates):
+                    if found[template, t] != 0.0:
+                        key = keys[template, t]
+                        row = insert(table, key) if growing else look_up(table, key)
+                        if row != ABSENT:
+                            rows[place] = row
+                            values[place] = found[template, t]
+                            place += 1
+                feature_starts[begin + t + 1] = place
         sequence += 1
     return sequence
 
@@ -227,42 +249,47 @@ def extract_at(columns, program, table, tokens, feature_starts, rows, values):
     Args:
         feature_starts: int64 [N + 1].
     """
-    n_templates, sequence = len(program.seeds), 0
-    keys, found = np.empty((2, n_templates), np.uint64), np.empty((2, n_templates), np.float32)
-    for n in range(len(tokens) + 1):
-        if n < len(tokens):
-            # Of the next token, so that its slots are at hand once this token's rows have been read.
-            token = tokens[n]
-            while columns.starts[sequence + 1] <= token:
-                sequence += 1
-            first, end = columns.starts[sequence], columns.starts[sequence + 1]
-            _hash(columns, program, table, token, first, end, keys[n % 2], found[n % 2])
-        if n > 0:
-            place, before = feature_starts[n - 1], (n - 1) % 2
-            for template in range(n_templates):
-                value = found[before, template]
-                if value != 0.0:
-                    row = look_up(table, keys[before, template])
+    keys, found = _new_block(program)
+    sequence, n = 0, 0
+    while n < len(tokens):
+        begin, size = tokens[n], 1
+        while columns.starts[sequence + 1] <= begin:
+            sequence += 1
+        first, end = columns.starts[sequence], columns.starts[sequence + 1]
+        longest = min(len(tokens) - n, min(end - begin, BLOCK))
+        while size < longest and tokens[n + size] == begin + size:
+            size += 1
+        _hash(columns, program, begin, size, first, end, keys, found)
+        _fetch(table, keys, size)
+        for t in range(size):
+            place = feature_starts[n + t]
+            for template in range(len(program.seeds)):
+                if found[template, t] != 0.0:
+                    row = look_up(table, keys[template, t])
                     if row != ABSENT:
                         rows[place] = row
-                        values[place] = value
+                        values[place] = found[template, t]
                         place += 1
-            feature_starts[n] = place
+            feature_starts[n + t + 1] = place
+        n += size
 
 
 @kernel
 def write_keys(columns, program, feature_starts, rows, first_row, keys):
     """Write the keys of the rows from `first_row` on, which occur in the rows that `extract` found, to `keys`."""
+    hashed, found = _new_block(program)
     for sequence in range(len(columns.starts) - 1):
         first, end = columns.starts[sequence], columns.starts[sequence + 1]
-        for token in range(first, end):
-            place = feature_starts[token]
-            for template in range(len(program.seeds)):
-                key, value = feature(columns, program, template, token, first, end)
-                if value != 0.0:
-                    if rows[place] >= first_row:
-                        keys[rows[place] - first_row] = max(key & _KEY, np.uint64(1))
-                    place += 1
+        for begin in range(first, end, BLOCK):
+            size = min(end - begin, BLOCK)
+            _hash(columns, program, begin, size, first, end, hashed, found)
+            for t in range(size):
+                place = feature_starts[begin + t]
+                for template in range(len(program.seeds)):
+                    if found[template, t] != 0.0:
+                        if rows[place] >= first_row:
+                            keys[rows[place] - first_row] = max(hashed[template, t], np.uint64(1))
+                        place += 1
 
 
 def empty_table(hash_bits: int | None = None) -> Table:

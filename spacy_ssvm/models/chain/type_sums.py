@@ -18,8 +18,8 @@ from .layouts import score_fixed
 from .rows import FixedRows
 from .scores import add_attributes
 
-MAX_SCORES = 1 << 23
-"""Largest number of stored scores of word types, 8 bytes each; beyond it, all are forgotten."""
+MAX_SCORES = 1 << 24
+"""Largest number of stored scores of word types, 4 bytes each; beyond it, all are forgotten."""
 
 
 class SharedScores(NamedTuple):
@@ -31,7 +31,7 @@ class SharedScores(NamedTuple):
     Attributes:
         entries: int64 [T], the entry of each token's type, from 1.
         offsets: int64 [G].
-        vectors: float64 [V, G, L].
+        vectors: float32 [V, G, L].
     """
 
     entries: np.ndarray
@@ -39,7 +39,7 @@ class SharedScores(NamedTuple):
     vectors: np.ndarray
 
 
-NOTHING_SHARED = SharedScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0, 0)))
+NOTHING_SHARED = SharedScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0, 0), np.float32))
 """No scores by word types."""
 
 
@@ -58,11 +58,11 @@ def add_shared(shared, first, end, scores):
 
 @kernel
 def _sum_types(columns, program, group_starts, table, attributes, weights, sums):
-    """Write the sum of the weights of each group's features, for each of n types, to sums, float64 [n, G, L].
+    """Write the sum of the weights of each group's features, for each of n types, to sums, float32 [n, G, L].
 
     Args:
-        columns: each type as a sequence.
-        program, group_starts: templates, and the first one of each group.
+        columns: the types, in any number of sequences.
+        program, group_starts: templates, which read one token each, and the first one of each group.
     """
     n_types = sums.shape[0]
     scores = np.empty((n_types, sums.shape[2]))
@@ -133,7 +133,7 @@ class TypeSums:
         """Append the summed scores of new types, int64, to those that are stored."""
         known, needed = stored.known + 1, stored.known + 1 + len(new)
         if needed > len(stored.vectors):
-            larger = np.zeros((2 * needed, *stored.vectors.shape[1:]))
+            larger = np.zeros((2 * needed, *stored.vectors.shape[1:]), np.float32)
             larger[:known] = stored.vectors[:known]
             stored.vectors = larger
         columns = self.reader.columns_of_types(types, new)
@@ -142,13 +142,13 @@ class TypeSums:
         stored.known = needed - 1
 
     def _outside(self) -> np.ndarray:
-        """Entry 0, for positions outside the sequence, float64 [1, G, L]."""
+        """Entry 0, for positions outside the sequence, float32 [1, G, L]."""
         program, n_columns = self.groups.program, len(self.reader.attributes)
         nothing = Columns(np.arange(2), np.zeros((n_columns, 1), np.uint64), np.ones((n_columns, 1), np.float32))
-        sums = np.zeros((1, len(self.groups.offsets), len(self.constraints.start)))
+        sums = np.zeros((1, len(self.groups.offsets), len(self.constraints.start)), np.float32)
         self._sum(nothing, program._replace(offsets=np.ones_like(program.offsets)), sums)
         return sums
 
     def _sum(self, columns: Columns, program: Program, sums: np.ndarray) -> None:
-        """Write the scores of types, by groups of templates, to sums, float64 [n, G, L]."""
+        """Write the scores of types, by groups of templates, to sums, float32 [n, G, L]."""
         _sum_types(columns, program, self.groups.starts, self.table, self.constraints.attributes, self.weights, sums)

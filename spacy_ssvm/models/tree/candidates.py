@@ -61,8 +61,8 @@ def ranking_oracle(data, example, weights, beta, gamma, indices, values):
     """
     first, n = data.columns.starts[example], data.columns.starts[example + 1] - data.columns.starts[example]
     read = read_sentence(data.columns, data.program, example)
-    bits, program = data.bits, data.program
-    buffer, ends, union = feature_buffer(program, read), np.empty(1, np.int64), double_precision(weights)
+    bits, program, union = data.bits, data.program, double_precision(weights)
+    buffer, ends = feature_buffer(program, read, union), np.empty(1, np.int64)
     at, loss = 0, 0.0
     for m in range(1, n + 1):
         token = first + m - 1

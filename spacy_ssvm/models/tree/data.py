@@ -107,9 +107,9 @@ class WeightVector(NamedTuple):
 
     Attributes:
         double: float64 [d].
-        steps: int8 [d], in units of arc_step for arcs and pairs of arcs, and of label_step for labels. Sums of steps
-            are exact, in any order and on any processor. The L weights of a label feature begin a row of
-            label_row elements, which zeros fill.
+        steps: int8, in units of arc_step for arcs and pairs of arcs, and of label_step for labels. Sums of steps are
+            exact, in any order and on any processor. The L weights of a label feature begin a row of label_row
+            elements, which zeros fill. The last row has zeros alone: features that do not fire have it.
     """
 
     double: Float64Array
@@ -158,12 +158,12 @@ def _in_rows(weights: WeightVector, n_arcs: int, n_labels: int) -> WeightVector:
     lines = -(-n_labels // CACHE_LINE) * CACHE_LINE
     row = lines if n_labels > CACHE_LINE else 1 << (n_labels - 1).bit_length()
     of_labels = weights.steps[n_arcs:].reshape(-1, n_labels)
-    size = n_arcs + len(of_labels) * row
+    size = n_arcs + (len(of_labels) + 1) * row
     room = np.zeros(size + CACHE_LINE, np.int8)
     first = -room.ctypes.data % CACHE_LINE
     steps = room[first : first + size]
     steps[:n_arcs] = weights.steps[:n_arcs]
-    steps[n_arcs:].reshape(-1, row)[:, :n_labels] = of_labels
+    steps[n_arcs:].reshape(-1, row)[:-1, :n_labels] = of_labels
     return weights._replace(steps=steps, label_row=row)
 
 

@@ -36,21 +36,13 @@ from ...structures.tree.parts import (
 )
 from . import cliques
 from .data import Trees, WeightVector, dimension, double_precision, plane_entries
-from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_labelled_arcs
+from .scores import add_grandparents, add_siblings, describe_arc, describe_grand, score_best_labels, score_labelled_arcs
 
 
 @kernel
 def _decode(trees, sentence, read, weights, loss_scale, heads, labels):
     structure = trees.shape.structure
-    parts, label_scores = score_labelled_arcs(trees, sentence, read, weights, loss_scale)
-    best_labels = np.zeros(len(parts.heads), np.int32)
-    for arc in range(len(label_scores)):
-        best = 0
-        for label in range(1, trees.shape.n_labels):
-            if label_scores[arc, label] > label_scores[arc, best]:
-                best = label
-        best_labels[arc] = best
-        parts.scores[arc] += label_scores[arc, best]
+    parts, best_labels = score_best_labels(trees, sentence, read, weights, loss_scale)
     if has_siblings(structure):
         parts = add_siblings(trees, read, parts, weights)
     if has_grandparents(structure):

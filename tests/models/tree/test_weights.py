@@ -50,10 +50,10 @@ def test_steps_are_those_of_the_dense_vector(data, n_arcs, n_rows, n_labels):
     row = found.label_row
     assert n_labels <= row < 2 * n_labels and (64 % row == 0 or row % 64 == 0)
     assert not len(dense) or found.steps.ctypes.data % 64 == 0
-    of_arcs, of_labels = found.steps[:n_arcs], found.steps[n_arcs:].reshape(n_rows, row)
-    plain = in_steps(dense, n_arcs).steps
-    assert np.array_equal(np.concatenate([of_arcs, of_labels[:, :n_labels].ravel()]), plain)
-    assert not of_labels[:, n_labels:].any()
+    of_arcs, of_labels = found.steps[:n_arcs], found.steps[n_arcs:].reshape(n_rows + 1, row)
+    plain = in_steps(dense, n_arcs).steps[:-1]
+    assert np.array_equal(np.concatenate([of_arcs, of_labels[:-1, :n_labels].ravel()]), plain)
+    assert not of_labels[:, n_labels:].any() and not of_labels[-1].any()
 
 
 def test_a_bit_beyond_the_last_weight_is_an_index_out_of_range():

@@ -251,17 +251,16 @@ def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
             indices[start + again + t] = indices[start + t] ^ distance
         for t in range(direct, distant):
             indices[start + t] ^= direction
-        if with_values:
-            for t in range(first, last):
-                value = 1.0
-                if not read.ones:
-                    value = values_of[0, head, t] * values_of[1, modifier, t]
-                    if is_pair:
-                        value *= values_of[2, third, t]
-                if t < distant:
-                    values[start + t] = value
-                if t >= both:
-                    values[start + again + t] = value
+        if with_values and read.ones:
+            for t in range(first, last + again):
+                values[start + t] = 1.0
+        elif with_values:
+            for t in range(first, distant):
+                value = values_of[0, head, t] * values_of[1, modifier, t]
+                values[start + t] = value * values_of[2, third, t] if is_pair else value
+            for t in range(both, last):
+                value = values_of[0, head, t] * values_of[1, modifier, t]
+                values[start + again + t] = value * values_of[2, third, t] if is_pair else value
         place += last - first + again
     return np.int64(place)
 

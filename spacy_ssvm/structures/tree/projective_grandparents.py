@@ -83,12 +83,13 @@ def _places(parts, starts, children):
 @kernel
 def _split(span, left_arc, right_arc, left, right):
     """The best border k between the spans of two neighbouring siblings, left … k and k + 1 … right, and its score."""
-    best, border = -np.inf, left
-    for k in range(left, right):
-        score = span[left_arc, k] + span[right_arc, k + 1]
+    best, border = -np.inf, np.uint64(left)
+    left_row, right_row = np.uint64(left_arc), np.uint64(right_arc)
+    for k in range(np.uint64(left), np.uint64(right)):
+        score = span[left_row, k] + span[right_row, k + np.uint64(1)]
         if score > best:
             best, border = score, k
-    return best, border
+    return best, np.int64(border)
 
 
 @kernel
@@ -114,7 +115,9 @@ def fill_grand_charts(parts, multi_root):
     place, right_of = _places(parts, starts, children)
     charts = GrandCharts(span, part, last_arc, inner, children, starts, right_of, place, above)
     between, pair = np.empty(n + 1), np.empty(n + 1)
-    siblings = np.empty(n + 1, np.int32)
+    siblings = np.empty(n + 1, np.uint64)
+    # Of each head, the arcs between these places have modifiers at most `width` away.
+    nearest, farthest = right_of.copy(), right_of.copy()
     for width in range(1, n + 1):
         for i in range(n + 1 - width):
             j = i + width
@@ -123,6 +126,10 @@ def fill_grand_charts(parts, multi_root):
                 arc = parts.number[h, m]
                 if arc == NONE:
                     continue
+                if way == 0:
+                    farthest[h] += 1
+                else:
+                    nearest[h] -= 1
                 pairs, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
                 alone = span[arc, h + 1 if way == 0 else h - 1]
                 if pairs < end and parts.siblings[pairs] == NONE:
@@ -135,7 +142,7 @@ def fill_grand_charts(parts, multi_root):
                         sibling = children[c]
                         s = parts.modifiers[sibling]
                         ends = (sibling, arc, s, m) if way == 0 else (arc, sibling, m, s)
-                        siblings[n_siblings] = sibling
+                        siblings[n_siblings] = np.uint64(sibling)
                         between[n_siblings] = _split(span, *ends)[0]
                         while pairs < end and parts.siblings[pairs] < sibling:
                             pairs += 1
@@ -154,21 +161,16 @@ def fill_grand_charts(parts, multi_root):
                             pairs += 1
                         if pairs < end and parts.grands[pairs] == upper:
                             grand = parts.grand_scores[pairs]
-                    best, best_arc = alone, NONE
-                    for k in range(n_siblings):
-                        score = part[siblings[k], slot] + between[k] + pair[k]
+                    best, best_arc, place_above = alone, NONE, np.uint64(slot)
+                    # Unsigned places need no check for negative ones.
+                    for k in range(np.uint64(n_siblings)):
+                        score = part[siblings[k], place_above] + between[k] + pair[k]
                         if score > best:
-                            best, best_arc = score, siblings[k]
+                            best, best_arc = score, np.int64(siblings[k])
                     part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, best_arc
             for way in range(2):
                 h, tip = (i, j) if way == 0 else (j, i)
-                first = last = right_of[h]
-                if way == 0:
-                    while last < starts[h + 1] and parts.modifiers[children[last]] <= tip:
-                        last += 1
-                else:
-                    while first > starts[h] and parts.modifiers[children[first - 1]] >= tip:
-                        first -= 1
+                first, last = (right_of[h], farthest[h]) if way == 0 else (nearest[h], right_of[h])
                 if first == last:
                     continue
                 slots = above[h + 1] - above[h] if h > 0 else 1
@@ -176,12 +178,12 @@ def fill_grand_charts(parts, multi_root):
                     row = above[h] + slot if h > 0 else size
                     if h > 0 and i <= parts.heads[row] <= j:
                         continue
-                    best, best_arc = -np.inf, NONE
-                    for c in range(first, last):
-                        arc = children[c]
-                        score = part[arc, slot] + span[arc, tip]
+                    best, best_arc, place_above, node = -np.inf, NONE, np.uint64(slot), np.uint64(tip)
+                    for c in range(np.uint64(first), np.uint64(last)):
+                        lower = np.uint64(children[c])
+                        score = part[lower, place_above] + span[lower, node]
                         if score > best:
-                            best, best_arc = score, arc
+                            best, best_arc = score, np.int64(lower)
                     span[row, tip], last_arc[row, tip] = best, best_arc
     return charts
 

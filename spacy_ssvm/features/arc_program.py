@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from spacy.strings import get_string_id
 
-from ..kernels import Float64Array3d, Int64Array, Int64Array2d, UInt64Array, UInt64Array2d, UInt64Array3d, kernel
+from ..kernels import Float32Array3d, Int64Array, Int64Array2d, UInt64Array, UInt64Array2d, UInt64Array3d, kernel
 from .arc_templates import ArcTemplate
 from .index import BOUNDARY_KEY, Program, mix
 from .templates import compile_templates
@@ -69,7 +69,7 @@ class Sentence(NamedTuple):
 
     Attributes:
         keys: uint64 [3, n + 2, F], hash states for heads, keys for the other roles.
-        values: float64 [3, n + 2, F], 0 where a word template does not fire; [3, n + 2, 0] if all values are 1.
+        values: float32 [3, n + 2, F], 0 where a word template does not fire; [3, n + 2, 0] if all values are 1.
         between: uint64 [B, n + 1], keys of the tokens for `between` parts; 0 for no value.
         previous: int64 [B, n + 1], the last node before this one with the same key, or 0.
         sources, starts: as in `ArcProgram`.
@@ -81,7 +81,7 @@ class Sentence(NamedTuple):
     """
 
     keys: UInt64Array3d
-    values: Float64Array3d
+    values: Float32Array3d
     between: UInt64Array2d
     previous: Int64Array2d
     sources: Int64Array
@@ -157,7 +157,7 @@ def read_sentence(columns, program, sentence):
     n, size = end - first, len(program.seeds)
     word_keys, word_values = _read_words(columns, program.words, first, end)
     has_zero, ones, binary = _values_in_use(word_values)
-    keys, values = np.empty((3, n + 2, size), np.uint64), np.empty((3, n + 2, 0 if ones else size))
+    keys, values = np.empty((3, n + 2, size), np.uint64), np.empty((3, n + 2, 0 if ones else size), np.float32)
     for role in range(3):
         for node in range(n + 2):
             for t in range(program.starts[SIBLINGS, 0] if role == 2 else 0, size):
@@ -256,10 +256,10 @@ def write_features(read, kind, arcs, begin, end, bits, indices, values, at):
                 values[start + t] = 1.0
         elif with_values:
             for t in range(first, distant):
-                value = values_of[0, head, t] * values_of[1, modifier, t]
+                value = np.float64(values_of[0, head, t]) * values_of[1, modifier, t]
                 values[start + t] = value * values_of[2, third, t] if is_pair else value
             for t in range(both, last):
-                value = values_of[0, head, t] * values_of[1, modifier, t]
+                value = np.float64(values_of[0, head, t]) * values_of[1, modifier, t]
                 values[start + again + t] = value * values_of[2, third, t] if is_pair else value
         place += last - first + again
     return np.int64(place)
@@ -300,7 +300,7 @@ def write_between(read, kind, arcs, begin, end, bits, indices, values, ends, at)
             code = relation_code(relation, arcs[DIRECTION_ROW, arc], arcs[DISTANCE_ROW, arc], bits)
             first, last = with_relation(read.starts, kind, relation)
             for t in range(first, last):
-                value = 1.0 if read.ones else read.values[0, head, t] * read.values[1, modifier, t]
+                value = 1.0 if read.ones else np.float64(read.values[0, head, t]) * read.values[1, modifier, t]
                 if value == 0.0:
                     continue
                 state = mix(read.keys[0, head, t], read.keys[1, modifier, t])

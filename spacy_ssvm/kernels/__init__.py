@@ -3,9 +3,9 @@
 from .annotations import ArrayType as ArrayType
 from .annotations import Float32Array as Float32Array
 from .annotations import Float32Array2d as Float32Array2d
+from .annotations import Float32Array3d as Float32Array3d
 from .annotations import Float64Array as Float64Array
 from .annotations import Float64Array2d as Float64Array2d
-from .annotations import Float64Array3d as Float64Array3d
 from .annotations import Int8Array as Int8Array
 from .annotations import Int32Array as Int32Array
 from .annotations import Int32Array2d as Int32Array2d

@@ -27,9 +27,9 @@ UInt64Array2d = Annotated[np.ndarray, ArrayType("uint64", 2)]
 UInt64Array3d = Annotated[np.ndarray, ArrayType("uint64", 3)]
 Float32Array = Annotated[np.ndarray, ArrayType("float32", 1)]
 Float32Array2d = Annotated[np.ndarray, ArrayType("float32", 2)]
+Float32Array3d = Annotated[np.ndarray, ArrayType("float32", 3)]
 Float64Array = Annotated[np.ndarray, ArrayType("float64", 1)]
 Float64Array2d = Annotated[np.ndarray, ArrayType("float64", 2)]
-Float64Array3d = Annotated[np.ndarray, ArrayType("float64", 3)]
 
 
 class Signature(NamedTuple):

@@ -147,7 +147,7 @@ def _places_between(read: Sentence, kind: np.integer, factor: TreeFactor) -> lis
     return [
         (template, node)
         for template, t in enumerate(conjunctions(read.starts, kind))
-        if read.ones or read.values[0, factor.head, t] * read.values[1, factor.modifier, t] != 0
+        if read.ones or (read.values[0, factor.head, t] != 0 and read.values[1, factor.modifier, t] != 0)
         for node in range(left + 1, right)
         if read.between[read.sources[t], node] != 0 and read.previous[read.sources[t], node] <= left
     ]

@@ -103,13 +103,14 @@ class _GivenTags(TokenKinds):
 
     def __init__(self, codec: TaggerCodec) -> None:
         super().__init__(len(codec.labels))
-        self._attribute, self._tags = ATTRIBUTES[codec.attr], codec.numbers.ravel()
+        self.attributes = codec.attributes
+        self._tags = codec.numbers.ravel()
 
     def to_predict(self, docs: Sequence[Doc], values: np.ndarray) -> np.ndarray:
         kinds = super().to_predict(docs, values)
-        if not any(doc.has_annotation(self._attribute) for doc in docs):
+        present = values[:, 0]
+        if not present.any():
             return kinds
-        present = np.concatenate([doc.to_array([self._attribute]).ravel() for doc in docs])
         order = np.argsort(self._tags)
         places = places_in(self._tags[order], present)
         # Tags that the component does not have stay, too, without an effect on their neighbours.

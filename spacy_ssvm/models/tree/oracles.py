@@ -187,7 +187,7 @@ def count_features(trees, begin, counts):
             row = indices[k]
             if row >= first_row:
                 row = first_row + (row - first_row) // trees.shape.n_labels
-            counts[row] += 1
+            counts[row] += values[k] != 0.0
 
 
 @kernel

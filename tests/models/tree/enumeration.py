@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from spacy_ssvm.features.index import Columns
 from spacy_ssvm.models.tree.data import Shape, Trees, dimension
 from spacy_ssvm.models.tree.oracles import tree_problem as problem_of_trees
 from spacy_ssvm.solvers.problem import Problem
@@ -225,12 +226,20 @@ def shapes(draw, structure: int) -> Shape:
 
 @st.composite
 def tiny_trees(draw, structure: int, max_tokens: int = 4) -> Tiny:
-    """One or two sentences, empty ones among them; whole weights make ties."""
+    """One or two sentences, empty ones among them; whole weights make ties.
+
+    Values of features are real numbers, ones, or ones and zeros, as words lack some attributes.
+    """
     shape = draw(shapes(structure))
     longest = max_tokens if shape.n_labels < 3 else max_tokens - 1
     lengths = draw(st.lists(st.integers(0, longest), min_size=1, max_size=2))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     data = random_trees(rng, shape, lengths, density=draw(st.sampled_from([1.0, 0.5])), hamming=draw(st.booleans()))
+    lacking = draw(st.sampled_from([None, 0.0, 0.3]))
+    if lacking is not None:
+        starts, keys, reals = data.columns
+        keys = np.where(rng.random(keys.shape) < lacking, np.uint64(0), keys)
+        data = data._replace(columns=Columns(starts, keys, np.ones_like(reals)))
     d = dimension(shape)
     return Tiny(data, rng.integers(-2, 3, d).astype(np.float64) if draw(st.booleans()) else rng.normal(size=d))
 

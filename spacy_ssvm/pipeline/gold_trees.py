@@ -41,7 +41,7 @@ def sentence_starts(doc: Doc) -> np.ndarray | None:
 
 def sets_all_starts(doc: Doc) -> bool:
     """Whether every token after the first is annotated as a sentence start or not."""
-    return bool(sent_starts(doc)[1:].all())
+    return doc.has_annotation("SENT_START", require_complete=True)
 
 
 def _are_crossed(starts: np.ndarray, heads: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Trees for Docs by fixed weights."""
 
 from collections.abc import Callable, Sequence
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 
 import numpy as np
 from spacy.attrs import SENT_START
@@ -60,7 +60,8 @@ class TreePredictor:
         if not any(len(doc) for doc in docs):
             return lambda: [(np.zeros(0, np.int64), np.zeros(0, np.int32)) for _ in docs]
         columns, limits = self._read(docs)
-        bounds = list(pairwise(np.cumsum([0, *map(len, docs)])))
+        lengths = list(map(len, docs))
+        begins = list(accumulate(lengths, initial=0))
 
         def parses() -> list[tuple[np.ndarray, np.ndarray]]:
             trees = self._trees(columns, limits)
@@ -73,7 +74,8 @@ class TreePredictor:
                 labels = np.concatenate([nothing, *(tree.labels for tree in best)])
             first = np.repeat(columns.starts[:-1], np.diff(columns.starts))
             absolute = np.where(heads == 0, np.arange(len(heads)), first + heads - 1)
-            return [(absolute[a:b] - a, labels[a:b]) for a, b in bounds]
+            in_docs = absolute - np.repeat(begins[:-1], lengths)
+            return [(in_docs[begin:end], labels[begin:end]) for begin, end in pairwise(begins)]
 
         return parses
 

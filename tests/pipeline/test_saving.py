@@ -107,7 +107,9 @@ def frequent(nlp, factory: str) -> dict[int, int]:
     chain = factory != "ssvm_parser"
     seen = weights.seen if chain else unpack_numbers(weights.seen, n_rows(structured.shape))
     keys = weights.keys if chain else np.arange(len(seen))
-    return {int(key): int(count) for key, count in zip(keys, seen) if count >= FREQUENT}
+    # A parser stores the counts of all features; in these few trees, none is as frequent as that.
+    min_count = FREQUENT if chain else 3
+    return {int(key): int(count) for key, count in zip(keys, seen) if count >= min_count}
 
 
 @every

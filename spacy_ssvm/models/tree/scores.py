@@ -359,14 +359,13 @@ def score_best_labels(trees, sentence, read, weights, loss_scale):
     Returns the arcs as `Parts`, and the best labels, int32 [A].
     """
     n_labels = trees.shape.n_labels
-    if len(weights.steps) and loss_scale == 0.0:
+    if n_labels > 1 and len(weights.steps) and loss_scale == 0.0:
         # The same labels and sums as below, without their scores as real numbers.
         parts, arcs = _score_arcs(trees, sentence, read, weights, loss_scale)
         best_labels = np.full(len(parts.heads), ROOT_LABEL, np.int32)
         numbers, between = _arcs_between_tokens(arcs)
-        sums = np.zeros((len(numbers) if n_labels > 1 else 0, weights.label_row), np.float32)
-        if n_labels > 1:
-            _sum_labels(trees, read, between, weights.steps, feature_buffer(trees.program, read, weights), sums)
+        sums = np.zeros((len(numbers), weights.label_row), np.float32)
+        _sum_labels(trees, read, between, weights.steps, feature_buffer(trees.program, read, weights), sums)
         for k in range(len(sums)):
             best, highest = np.uint64(ROOT_LABEL + 1), sums[k, ROOT_LABEL + 1]
             for label in range(np.uint64(ROOT_LABEL + 2), np.uint64(n_labels)):

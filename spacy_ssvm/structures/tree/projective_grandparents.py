@@ -116,8 +116,8 @@ def fill_grand_charts(parts, multi_root):
     charts = GrandCharts(span, part, last_arc, inner, children, starts, right_of, place, above)
     between, pair = np.empty(n + 1), np.empty(n + 1)
     siblings = np.empty(n + 1, np.uint64)
-    # Of each head, the arcs between these places have modifiers at most `width` away.
-    nearest, farthest = right_of.copy(), right_of.copy()
+    # The places of each head's arcs to modifiers at most `width` away: from the first one to the end.
+    first_near, end_near = right_of.copy(), right_of.copy()
     for width in range(1, n + 1):
         for i in range(n + 1 - width):
             j = i + width
@@ -127,9 +127,9 @@ def fill_grand_charts(parts, multi_root):
                 if arc == NONE:
                     continue
                 if way == 0:
-                    farthest[h] += 1
+                    end_near[h] += 1
                 else:
-                    nearest[h] -= 1
+                    first_near[h] -= 1
                 pairs, end = parts.sibling_starts[arc], parts.sibling_starts[arc + 1]
                 alone = span[arc, h + 1 if way == 0 else h - 1]
                 if pairs < end and parts.siblings[pairs] == NONE:
@@ -170,7 +170,7 @@ def fill_grand_charts(parts, multi_root):
                     part[arc, slot], inner[arc, slot] = best + parts.scores[arc] + grand, best_arc
             for way in range(2):
                 h, tip = (i, j) if way == 0 else (j, i)
-                first, last = (right_of[h], farthest[h]) if way == 0 else (nearest[h], right_of[h])
+                first, last = (right_of[h], end_near[h]) if way == 0 else (first_near[h], right_of[h])
                 if first == last:
                     continue
                 slots = above[h + 1] - above[h] if h > 0 else 1

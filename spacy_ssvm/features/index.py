@@ -134,8 +134,13 @@ def insert(table, key):
 @kernel
 def insert_all(table, keys):
     """Insert keys, possibly reduced to their low bits already; keys[r] gets row r."""
-    for key in keys:
-        insert(table, key)
+    last = np.uint64(len(table.keys) - 1)
+    for row in range(len(keys)):
+        if row + BLOCK < len(keys):
+            slot = np.int64(keys[row + BLOCK] & last)
+            prefetch(table.keys, slot)
+            prefetch(table.rows, slot)
+        insert(table, keys[row])
 
 
 @kernel

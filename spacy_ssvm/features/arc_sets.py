@@ -75,7 +75,7 @@ def parser_features(
     classes: Named | None = None,
     lemmas: bool = False,
 ) -> ArcFeatureSet:
-    """Features after McDonald et al. 2005, with siblings, grandparents, affixes and shapes.
+    """Features after McDonald et al. 2005, with siblings, grandparents and suffixes.
 
     Args:
         tags: attributes with the tags, the most specific one first; words are conjoined with that one. With "morph"
@@ -112,8 +112,7 @@ def parser_features(
         ),
         *_related(_agreement(coarse) if has_morph else (), ("direction",)),
         *(f"head.{tag}[0]+between.{tag}+mod.{tag}[0]" for tag in tags),
-        *_related([*_third("sib", tags), *_siblings(fine)], ("direction",)),
-        *_related(_third("grand", tags), ("direction",)),
+        *_related([*_third("sib", tags), "sib.lower[0]+mod.lower[0]", *_third("grand", tags)], ("direction",)),
     ]
     of_modifier = [*more, *(f"{GAZETTEER}{name}" for name in resources.gazetteers)]
     more_labels = [
@@ -145,13 +144,7 @@ def _surroundings(tag: str) -> list[str]:
 
 
 def _affixes(tag: str) -> list[str]:
-    return [
-        f"head.lower_suffix3[0]+mod.{tag}[0]",
-        f"head.{tag}[0]+mod.lower_suffix3[0]",
-        "head.lower_suffix2[0]+mod.lower_suffix2[0]",
-        f"head.short_shape[0]+mod.{tag}[0]",
-        f"head.{tag}[0]+mod.short_shape[0]",
-    ]
+    return [_both("lower_suffix3", tag), _both(tag, "lower_suffix3")]
 
 
 def _governed(coarse: str) -> list[str]:
@@ -201,17 +194,17 @@ def _labels(fine: str, coarse: str) -> list[str]:
 
 
 def _third(role: str, tags: Sequence[str]) -> list[str]:
-    """The tag of a third word, a sibling or a grandparent, with the modifier's tag and with both words' tags."""
+    """A third word, a sibling or a grandparent, with the modifier, and its tag with both words' tags."""
+    fine = tags[0]
     return [
-        template
-        for tag in tags
-        for template in (f"{role}.{tag}[0]+mod.{tag}[0]", f"head.{tag}[0]+{role}.{tag}[0]+mod.{tag}[0]")
+        *(
+            template
+            for tag in tags
+            for template in (f"{role}.{tag}[0]+mod.{tag}[0]", f"head.{tag}[0]+{role}.{tag}[0]+mod.{tag}[0]")
+        ),
+        f"{role}.lower[0]+mod.{fine}[0]",
+        f"{role}.{fine}[0]+mod.lower[0]",
     ]
-
-
-def _siblings(tag: str) -> list[str]:
-    """A sibling with the modifier, one of them or both as words."""
-    return [f"sib.lower[0]+mod.{tag}[0]", f"sib.{tag}[0]+mod.lower[0]", "sib.lower[0]+mod.lower[0]"]
 
 
 def _first_pass(fine: str, coarse: str) -> list[str]:

@@ -131,13 +131,17 @@ def insert(table, key):
     return np.int64(table.rows[slot])
 
 
+AHEAD = 32
+"""The number of keys that are inserted while the slot of a later one is fetched."""
+
+
 @kernel
 def insert_all(table, keys):
     """Insert keys, possibly reduced to their low bits already; keys[r] gets row r."""
     last = np.uint64(len(table.keys) - 1)
     for row in range(len(keys)):
-        if row + BLOCK < len(keys):
-            slot = np.int64(keys[row + BLOCK] & last)
+        if row + AHEAD < len(keys):
+            slot = np.int64(keys[row + AHEAD] & last)
             prefetch(table.keys, slot)
             prefetch(table.rows, slot)
         insert(table, keys[row])

@@ -103,7 +103,7 @@ def parser_features(
                 *words,
                 *(_both(tag, tag) for tag in tags),
                 *_surroundings(coarse),
-                *_affixes(fine),
+                *(_both("lower_suffix3", fine), _both(fine, "lower_suffix3")),
                 *(template for name in more for template in (_both(name, name), _both(name, fine), _both(fine, name))),
                 *(_governed(coarse) if has_morph else ()),
                 *(_of_lemmas(dict.fromkeys((fine, coarse))) if lemmas else ()),
@@ -141,10 +141,6 @@ def _surroundings(tag: str) -> list[str]:
     """Both words' tags with the tag next to each, for all combinations of sides."""
     sides = [(h, m) for h in (1, -1) for m in (-1, 1)]
     return [f"head.{tag}[0]+head.{tag}[{h}]+mod.{tag}[0]+mod.{tag}[{m}]" for h, m in sides]
-
-
-def _affixes(tag: str) -> list[str]:
-    return [_both("lower_suffix3", tag), _both(tag, "lower_suffix3")]
 
 
 def _governed(coarse: str) -> list[str]:

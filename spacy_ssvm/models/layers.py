@@ -112,6 +112,8 @@ def _differing(indices: np.ndarray, weights: np.ndarray, of_base: np.ndarray, ba
 
 def _values_at(indices: np.ndarray, weights: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The entries of a vector at these places, int64 [m]: float32 [m], 0 where it has none."""
+    if np.array_equal(indices, places):
+        return weights
     return np.append(weights, np.float32(0))[places_in(indices, places)]
 
 

@@ -88,21 +88,23 @@ def _smallest(
     nlp: Language, name: str, examples: Sequence[Example], exact: _Run, judged: Sequence[str]
 ) -> tuple[Packing, _Run]:
     """Set the smallest packing that costs nothing; returns it and its run. exact: the run without packing."""
-    runs = dict[Packing, _Run]()
+    smallest = EXACT, exact
 
     def costs_nothing(packing: Packing) -> bool:
+        nonlocal smallest
         set_packing(nlp, name, packing)
-        runs[packing] = _run(nlp, name, examples)
-        return all(
-            1 - runs[packing].scores[key] <= (1 + MAX_MORE_ERRORS) * (1 - exact.scores[key]) + ROUNDING
-            for key in judged
+        run = _run(nlp, name, examples)
+        passes = all(
+            1 - run.scores[key] <= (1 + MAX_MORE_ERRORS) * (1 - exact.scores[key]) + ROUNDING for key in judged
         )
+        if passes:
+            smallest = packing, run
+        return passes
 
-    # The more weights, the fewer errors.
-    place = bisect_left(CANDIDATES, True, key=costs_nothing)
-    packing = (*CANDIDATES, EXACT)[place]
-    set_packing(nlp, name, packing)
-    return packing, runs.get(packing, exact)
+    # The more weights, the fewer errors: what passes last is the smallest.
+    bisect_left(CANDIDATES, True, key=costs_nothing)
+    set_packing(nlp, name, smallest[0])
+    return smallest
 
 
 def _run(nlp: Language, name: str, examples: Sequence[Example]) -> _Run:

@@ -83,6 +83,10 @@ def console_logger(
         def write_choices() -> None:
             from .compression import compress_pipeline
 
+            # The best pipeline is loaded beside this one.
+            for name in ours:
+                pipes[name].trained = pipes[name].trained.without_predictor()
+            memory.release()
             config = nlp.config.interpolate()
             (dev_corpus,) = resolve_dot_names(config, [config["training"]["dev_corpus"]])
             for line in compress_pipeline(best, dev_corpus, config["training"]["score_weights"]):

@@ -178,7 +178,7 @@ def _side_by_side(weights: ChainWeights, saved: Saved) -> tuple[ChainWeights, Sa
     """The weights with the rows of the file, too, which are empty, and the layers of the file at the same rows."""
     _, _, n_before, bits = saved.arrays[SHAPE].tolist()
     before = _keys("", saved.arrays, bits)
-    keys = np.union1d(weights.keys, before)
+    keys = before if np.array_equal(weights.keys, before) else np.union1d(weights.keys, before)
     own, of_file = np.searchsorted(keys, weights.keys), np.searchsorted(keys, before)
 
     def moved(indices: np.ndarray) -> np.ndarray:

@@ -56,16 +56,31 @@ def worked_ahead(n_threads: int, work: Callable[[Part], Result], parts: Sequence
 
 
 def read_ahead(n_threads: int, read: Callable[[Part], Callable[[], Result]], parts: Sequence[Part]) -> Iterator[Result]:
-    """read(part)() of each part, in order; as many threads do the second step, the calling one all of the first.
+    """read(part)() of each part, in order; the calling thread reads the parts, and is one of those that do the rest.
 
     For parts that are read, and results that are used, with Python's global lock held: threads that all did that would
-    only be in each other's way.
-    """
-    from concurrent.futures import ThreadPoolExecutor
+    only be in each other's way. More threads than cores would be, too: instead of waiting for a result, the caller
+    works on a part that no other thread has begun.
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        for task in [pool.submit(read(part)) for part in parts]:
-            yield task.result()
+    Args:
+        n_threads: at least 2, with the calling one.
+    """
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        steps = list[Callable[[], Result]]()
+        tasks = list[Future[Result]]()
+        for part in parts:
+            steps.append(read(part))
+            tasks.append(pool.submit(steps[-1]))
+        own = dict[int, Result]()
+        for place, task in enumerate(tasks):
+            for later in range(place, len(tasks)):
+                if task.done():
+                    break
+                if later not in own and tasks[later].cancel():
+                    own[later] = steps[later]()
+            yield own.pop(place) if place in own else task.result()
 
 
 def shares(texts: Sequence[Text], n_threads: int) -> list[Sequence[Text]]:

@@ -2,7 +2,8 @@
 
 from bisect import bisect
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
@@ -42,45 +43,47 @@ def worked_ahead(n_threads: int, work: Callable[[Part], Result], parts: Sequence
     A single thread works on a part when its result is asked for.
     """
     if min(n_threads, len(parts)) <= 1:
-        yield from map(work, parts)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(n_threads, len(parts))) as pool:
-        tasks = deque(pool.submit(work, part) for part in parts[:ahead])
-        for part in parts[ahead:]:
-            yield tasks.popleft().result()
-            tasks.append(pool.submit(work, part))
-        while tasks:
-            yield tasks.popleft().result()
+        return map(work, parts)
+    return _in_order(min(n_threads, len(parts)), (partial(work, part) for part in parts), ahead)
 
 
 def read_ahead(n_threads: int, read: Callable[[Part], Callable[[], Result]], parts: Sequence[Part]) -> Iterator[Result]:
-    """read(part)() of each part, in order; the calling thread reads the parts, and is one of those that do the rest.
+    """read(part)() of each part, in order; the calling thread reads all parts, `n_threads`, at least 2, do the rest.
 
     For parts that are read, and results that are used, with Python's global lock held: threads that all did that would
-    only be in each other's way. More threads than cores would be, too: instead of waiting for a result, the caller
-    works on a part that no other thread has begun.
+    only be in each other's way.
+    """
+    return _in_order(n_threads, map(read, parts), len(parts))
 
-    Args:
-        n_threads: at least 2, with the calling one.
+
+def _in_order(n_threads: int, steps: Iterable[Callable[[], Result]], ahead: int) -> Iterator[Result]:
+    """The results of the steps, in order, of which threads do `ahead` while the caller uses a result.
+
+    The calling thread is one of the threads, as more threads than cores are in each other's way: instead of waiting for
+    a result, it takes a step that no other thread has begun.
     """
     from concurrent.futures import Future, ThreadPoolExecutor
 
     with ThreadPoolExecutor(n_threads - 1) as pool:
-        steps = list[Callable[[], Result]]()
-        tasks = list[Future[Result]]()
-        for part in parts:
-            steps.append(read(part))
-            tasks.append(pool.submit(steps[-1]))
-        own = dict[int, Result]()
-        for place, task in enumerate(tasks):
-            for later in range(place, len(tasks)):
-                if task.done():
+        tasks = deque[tuple[Callable[[], Result], Future[Result]]]()
+
+        def first() -> Result:
+            for place in range(len(tasks)):
+                if tasks[0][1].done():
                     break
-                if later not in own and tasks[later].cancel():
-                    own[later] = steps[later]()
-            yield own.pop(place) if place in own else task.result()
+                step, task = tasks[place]
+                if task.cancel():
+                    done = Future[Result]()
+                    done.set_result(step())
+                    tasks[place] = step, done
+            return tasks.popleft()[1].result()
+
+        for step in steps:
+            tasks.append((step, pool.submit(step)))
+            if len(tasks) > ahead:
+                yield first()
+        while tasks:
+            yield first()
 
 
 def shares(texts: Sequence[Text], n_threads: int) -> list[Sequence[Text]]:

@@ -34,20 +34,21 @@ def test_errors_are_raised_where_the_threads_are_started(n_threads):
         in_threads(n_threads, lambda part: 1 // part, [1, 0, 2])
 
 
-def test_parts_are_read_by_the_calling_thread_and_worked_on_at_the_same_time():
-    meet, readers = Barrier(2, timeout=30), set()
+def test_the_calling_thread_reads_all_parts_and_works_beside_the_others():
+    meet, readers, workers = Barrier(2, timeout=30), set(), set()
 
     def read(part):
         readers.add(get_ident())
 
         def work():
+            workers.add(get_ident())
             meet.wait()
             return -part
 
         return work
 
     assert list(read_ahead(2, read, [1, 2])) == [-1, -2]
-    assert readers == {get_ident()}
+    assert readers == {get_ident()} < workers
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

@@ -17,8 +17,8 @@ from .edit_scripts import CASES, EditScript, WholeForm, distinct_cases, parse_sc
 from .known_lemmas import Endings, KnownLemmas
 from .lemma_lexicon import READ, LemmaLexicon
 
-MAX_WORDS = 1 << 18
-"""Words whose scripts or lemmas are remembered."""
+MAX_WORDS = 1 << 15
+"""Words whose scripts or lemmas are remembered, some 15 MB: a long process meets far more than a text repeats."""
 CODECS = 16
 """The number of tuples of labels whose derived tables are cached."""
 

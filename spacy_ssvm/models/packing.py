@@ -183,11 +183,13 @@ def compress(
     if packing.weight_dtype == "float32":
         return Sparse(indices, weights, np.zeros(0, np.float32))
     blocks = np.pad(weights, (0, -len(weights) % BLOCK)).reshape(-1, BLOCK)
-    scales = np.maximum(np.abs(blocks).max(axis=1) / _MAX_MAGNITUDE[packing.weight_dtype], min_scale)
-    steps = (blocks / scales[:, None]).reshape(-1)[: len(weights)]
-    return Sparse(
-        indices, (np.rint(steps) if packing.weight_dtype == "int8" else steps).astype(packing.weight_dtype), scales
-    )
+    largest = np.maximum(blocks.max(axis=1), -blocks.min(axis=1))
+    scales = np.maximum(largest / _MAX_MAGNITUDE[packing.weight_dtype], min_scale)
+    # In place: there are as many weights as in any array of the model.
+    blocks /= scales[:, None]
+    if packing.weight_dtype == "int8":
+        np.rint(blocks, out=blocks)
+    return Sparse(indices, blocks.reshape(-1)[: len(weights)].astype(packing.weight_dtype), scales)
 
 
 def expanded(sparse: Sparse) -> np.ndarray:

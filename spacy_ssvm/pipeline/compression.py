@@ -76,6 +76,7 @@ def compress_pipeline(path: Path, dev_corpus: Corpus, score_weights: Mapping[str
                 exact, (packing, run) = run.scores, _smallest(nlp, name, examples, run, judged)
                 costs = (f"{key} {100 * exact[key]:.2f} to {100 * run.scores[key]:.2f}" for key in judged)
                 choices[name] = f"{_described(packing)}, {', '.join(costs)}"
+            pipe.trained = pipe.trained.without_predictor()
         examples = run.examples
         performance.update({key: run.scores[key] for key in performance if run.scores.get(key) is not None})
     nlp.to_disk(path)

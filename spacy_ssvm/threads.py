@@ -48,7 +48,9 @@ def worked_ahead(n_threads: int, work: Callable[[Part], Result], parts: Sequence
 
 
 def read_ahead(n_threads: int, read: Callable[[Part], Callable[[], Result]], parts: Sequence[Part]) -> Iterator[Result]:
-    """read(part)() of each part, in order; the calling thread reads all parts, `n_threads`, at least 2, do the rest.
+    """read(part)() of each part, in order: the calling thread reads all parts, and is one of those that do the rest.
+
+    n_threads: at least 2, with the calling one.
 
     For parts that are read, and results that are used, with Python's global lock held: threads that all did that would
     only be in each other's way.
@@ -57,10 +59,10 @@ def read_ahead(n_threads: int, read: Callable[[Part], Callable[[], Result]], par
 
 
 def _in_order(n_threads: int, steps: Iterable[Callable[[], Result]], ahead: int) -> Iterator[Result]:
-    """The results of the steps, in order, of which threads do `ahead` while the caller uses a result.
+    """The results of the steps, in order; while the caller uses a result, threads work on the next `ahead` steps.
 
-    The calling thread is one of the threads, as more threads than cores are in each other's way: instead of waiting for
-    a result, it takes a step that no other thread has begun.
+    The calling thread is one of n_threads, at least 2: more threads than cores are in each other's way. Instead of
+    waiting for a result, it takes a step that no other thread has begun. An error of that step is raised at once.
     """
     from concurrent.futures import Future, ThreadPoolExecutor
 

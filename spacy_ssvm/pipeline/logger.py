@@ -41,7 +41,8 @@ def console_logger(
             it is overwritten.
         certificate_frequency: the number of rows per checkpoint, which takes a pass over all oracles; 0: the end only.
         compress: whether the best pipeline is saved, when training has ended, with as few bits as cost nothing on the
-            development corpus; see `compress_pipeline`. The last one is not compressed.
+            development corpus; see `compress_pipeline`. The last one is not compressed, but for the sake of memory its
+            components are as if loaded from then on: solvers whose state is not to be saved forget their examples.
 
     Raises:
         ValueError: certificate_frequency is negative.
@@ -85,7 +86,7 @@ def console_logger(
 
             # The best pipeline is loaded beside this one.
             for name in ours:
-                pipes[name].trained = pipes[name].trained.without_predictor()
+                pipes[name].trained = pipes[name].trained.ended()
             memory.release()
             config = nlp.config.interpolate()
             (dev_corpus,) = resolve_dot_names(config, [config["training"]["dev_corpus"]])

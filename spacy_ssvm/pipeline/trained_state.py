@@ -238,6 +238,14 @@ class TrainedState:
         """The present weights in a model of their own, with a codec of the same labels, and without training."""
         return _untrained(self.record, None, self.stored(), codec, self.vocab, self.settings, self.solver)
 
+    def ended(self) -> "TrainedState":
+        """The state with the weights as they will be saved, and without training, whose examples take memory; if the
+        solver's state is to be saved, the same state without a predictor.
+        """
+        if self.training is None or self.settings.save_solver_state:
+            return self.without_predictor()
+        return _untrained(self.record, None, self.packed(), self.codec, self.vocab, self.settings, self.solver)
+
     def with_labels(self, labels: Sequence[str]) -> "TrainedState":
         """A state with these weights, and zeros for new labels; training starts anew."""
         for label in labels:

@@ -14,6 +14,7 @@ from .numbering import (
     Numbering,
     new_numbering,
     new_steps,
+    non_zeros_of_rows,
     numbering_of,
     pairs_of,
     used_steps,
@@ -71,10 +72,12 @@ class WeightsByUse:
         begin = self.n_labels * self.n_labels
         used = self.decoder.used
         steps = used_steps(used) if len(used.counts) else np.arange(begin)
-        of_steps = _non_zeros(vector[: len(steps)], steps)
-        indices, values = _non_zeros(vector[begin:], pairs_of(self.numbering, self.n_labels))
-        indices += begin
-        return np.concatenate([of_steps[0], indices]), np.concatenate([of_steps[1], values])
+        transitions = np.zeros(begin)
+        transitions[steps] = vector[: len(steps)]
+        pairs, values = non_zeros_of_rows(self.numbering, self.n_labels, vector[begin:])
+        of_steps = np.flatnonzero(transitions)
+        pairs += begin
+        return np.concatenate([of_steps, pairs]), np.concatenate([transitions[of_steps], values])
 
     def index(self) -> np.ndarray:
         """The numbering for `split`, uint64."""
@@ -99,10 +102,3 @@ def _decoder(constraints: Constraints, of_tokens: bool, used: np.ndarray) -> Dec
     if not has_many_labels(constraints):
         return ALL_LABELS
     return learning_decoder(constraints, new_steps(len(constraints.start), used))
-
-
-def _non_zeros(values: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of the values that are not zero, ascending, and these; there may be more values, all zero."""
-    used = np.flatnonzero(values[: len(numbers)])
-    used = used[np.argsort(numbers[used])]
-    return numbers[used], values[used]

@@ -199,6 +199,42 @@ def _write_pairs(numbering, n_labels, pairs):
             chunk = _next(numbering, chunk)
 
 
+@kernel
+def _write_non_zeros(numbering, n_labels, weights, pairs, values):
+    n = 0
+    for row in range(len(numbering.first)):
+        begin, chunk = n, numbering.first[row]
+        if chunk < NO_CHUNK:
+            for label in range(n_labels):
+                value = weights[CHUNK * (-2 - chunk) + label]
+                if value != 0.0:
+                    pairs[n], values[n] = row * n_labels + label, value
+                    n += 1
+        while chunk >= 0:
+            for k in range(_n_used(numbering, chunk)):
+                value = weights[CHUNK * chunk + k]
+                if value != 0.0:
+                    pair, place = row * n_labels + _label(numbering, chunk, k), n
+                    while place > begin and pairs[place - 1] > pair:
+                        pairs[place], values[place] = pairs[place - 1], values[place - 1]
+                        place -= 1
+                    pairs[place], values[place] = pair, value
+                    n += 1
+            chunk = _next(numbering, chunk)
+
+
+def non_zeros_of_rows(numbering: Numbering, n_labels: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs row · L + label, int64, ascending, and the values of the weights that are not zero.
+
+    Args:
+        weights: float [≥ CHUNK · chunks in use]; further ones are zero.
+    """
+    n = int(np.count_nonzero(weights))
+    pairs, values = np.empty(n, np.int64), np.empty(n, weights.dtype)
+    _write_non_zeros(numbering, n_labels, weights, pairs, values)
+    return pairs, values
+
+
 def pairs_of(numbering: Numbering, n_labels: int) -> np.ndarray:
     """The pair of each place of the chunks in use, row · L + label, int64; NO_PAIR for unused places."""
     pairs = np.full(CHUNK * int(numbering.counts[0]), NO_PAIR)

@@ -1,6 +1,7 @@
 """Compression when training has ended: what the best pipeline is saved with, and what that costs."""
 
 import io
+from dataclasses import asdict
 
 import pytest
 import spacy
@@ -15,7 +16,7 @@ from spacy_ssvm.pipeline import compression
 from spacy_ssvm.pipeline.compression import CANDIDATES, compress_pipeline
 
 from .components import SCORE, every, learnt, learnt_as
-from .toy import EXAMPLES
+from .toy import EXAMPLES, trained
 
 NOTHING_LEFT = Packing("int8", 1e-9)
 """A packing that keeps the largest weights alone."""
@@ -38,10 +39,15 @@ def packings(path):
     }
 
 
+def size(folder):
+    """The bytes of a component's files."""
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
 @every
 def test_a_component_gets_the_smallest_packing_that_costs_nothing(factory, tmp_path, monkeypatch):
     nlp, scores = saved_pipeline(tmp_path, factory), {SCORE[factory]: 1.0}
-    before = (tmp_path / factory / "model").stat().st_size
+    before = size(tmp_path / factory)
     monkeypatch.setattr(compression, "CANDIDATES", (NOTHING_LEFT, *CANDIDATES))
     (line,) = compress_pipeline(tmp_path, EXAMPLES[factory], scores)
     ((packing, is_exact),) = packings(tmp_path).values()
@@ -49,7 +55,7 @@ def test_a_component_gets_the_smallest_packing_that_costs_nothing(factory, tmp_p
     nlp.get_pipe(factory).compress(NOTHING_LEFT)
     costs_nothing = nlp.evaluate(EXAMPLES[factory](nlp))[SCORE[factory]] >= nlp.meta["performance"][SCORE[factory]]
     assert costs_nothing == (packing == NOTHING_LEFT)
-    after = (tmp_path / factory / "model").stat().st_size
+    after = size(tmp_path / factory)
     assert after < before and line.startswith(f"{factory}: {before / 1e6:.2f} to {after / 1e6:.2f} MB, ")
     again = spacy.load(tmp_path)
     found = again.evaluate(EXAMPLES[factory](again))[SCORE[factory]]
@@ -122,6 +128,23 @@ def test_training_compresses_the_best_pipeline_and_leaves_the_last_one_alone(tmp
     for name in small:
         files = [tmp_path / kind / "model-last" / name / "model" for kind in ("small", "exact")]
         assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@every
+@pytest.mark.parametrize("packing", [EXACT, Packing("int8", 0.7)])
+def test_a_training_that_has_ended_is_saved_as_before(factory, packing):
+    pipe = trained(factory, **asdict(packing)).get_pipe(factory)
+    before = pipe.to_bytes()
+    assert pipe.trained.training is not None
+    pipe.trained = pipe.trained.ended()
+    assert pipe.trained.training is None and pipe.to_bytes() == before
+
+
+def test_a_solver_whose_state_is_to_be_saved_goes_on():
+    pipe = trained("ssvm_tagger", save_solver_state=True).get_pipe("ssvm_tagger")
+    training, before = pipe.trained.training, pipe.to_bytes()
+    pipe.trained = pipe.trained.ended()
+    assert pipe.trained.training is training is not None and pipe.to_bytes() == before
 
 
 def test_a_training_that_fails_leaves_its_files_as_they_are(tmp_path):

@@ -9,6 +9,7 @@ from spacy_ssvm.models.chain.numbering import (
     NO_PAIR,
     chunks_of_row,
     new_numbering,
+    non_zeros_of_rows,
     numbering_of,
     pairs_of,
     with_rows,
@@ -76,6 +77,19 @@ def test_numberings_are_restored(frequent):
     larger = with_rows(numbering, R + 5, n_labels)
     assert len(larger.first) == R + 5 and len(larger.chunks) == (R + 5) * chunks_of_row(n_labels)
     assert np.array_equal(pairs_of(larger, n_labels), pairs)
+
+
+@pytest.mark.parametrize("frequent", [[], [7, 3]])
+def test_weights_that_are_not_zero_come_by_row(frequent):
+    chains, n_labels = random_chains(6), 6
+    numbering = new_numbering(R, n_labels, np.array(frequent, np.int64))
+    fit(Dcd(seed=0), numbered_problem(chains, numbering), 3)
+    pairs = pairs_of(numbering, n_labels)
+    weights = np.where(pairs == NO_PAIR, 0.0, np.random.default_rng(0).integers(-1, 2, len(pairs)))
+    by_row = np.zeros(R * n_labels)
+    by_row[pairs[pairs != NO_PAIR]] = weights[pairs != NO_PAIR]
+    found, values = non_zeros_of_rows(numbering, n_labels, np.append(weights, np.zeros(9)))
+    assert np.array_equal(found, np.flatnonzero(by_row)) and np.array_equal(values, by_row[found])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from copy import deepcopy
 from functools import cache
 from random import Random
 
@@ -248,7 +249,7 @@ CORRECTIONS = [
 @pytest.mark.parametrize("settings", [{}, {"weight_dtype": "int8", "keep_fraction": 0.5}, {"min_tree_freq": 3}])
 @pytest.mark.parametrize("tags", [True, False])
 def test_corrections_with_new_scripts_are_learnt_at_once(settings, tags):
-    """Of words with other lemmas, too; the other lemmas stay, after saving, as well."""
+    """Of words with other lemmas, too; the other lemmas stay, in a copy and after saving, as well."""
     nlp = blank(NAME, **{"min_tree_freq": 2, **settings})
     model = blank(NAME, **{"min_tree_freq": 2, **settings})
     teach(model, lemmatizer_examples(model), warns=None)
@@ -270,7 +271,7 @@ def test_corrections_with_new_scripts_are_learnt_at_once(settings, tags):
         assert str(script_of(text.split()[place], lemma)) in component.labels
         corrected.append((text, place, lemma))
     again = blank(NAME, **settings).from_bytes(nlp.to_bytes())
-    for pipeline in (nlp, again):
+    for pipeline in (nlp, again, deepcopy(nlp)):
         assert sum(lemmas(pipeline, text)[place] == lemma for text, place, lemma in corrected) >= 9
         assert lemmas(pipeline, "We loved Berlin cities") == ["we", "love", "Berlin", "city"]
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from spacy.strings import get_string_id
@@ -38,6 +39,10 @@ class ScriptKinds(TokenKinds):
         self._labels, self._lexicon, self._lemmas, self._overwrite = labels, lexicon, lemmas, overwrite
         self._known_kinds: dict[int, int] = {}
         self._known_scripts: dict[int, list[int]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copied lexicon numbers its sets anew: the limits of this one are not those of the copy.
+        return ScriptKinds, (self._labels, self._lexicon, self._lemmas, self._overwrite)
 
     @cached_property
     def limits(self) -> "ScriptLimits":

@@ -65,7 +65,11 @@ def test_a_stream_that_never_repeats_goes_online(kind, solver, monkeypatch):
     """One warning, working sets and data that do not grow, and learning that goes on."""
     monkeypatch.setattr(training_module, "MAX_NEW", 20)
     factory, gold, model = STREAMS[kind]
-    nlp = blank(factory, **{**settings_of(solver, factory), "model": model})
+    settings = settings_of(solver, factory)
+    if solver == "ExponentiatedGradient":
+        # With a large C, the only visit to an example moves its distribution, which begins as gold alone, too little.
+        settings["solver_settings"] = {"C": 0.1}
+    nlp = blank(factory, **{**settings, "model": model})
     stream, sizes, dimensions = [(f"the noun{i} eats adj{i} ham", gold) for i in range(80)], [], set()
     nlp.initialize(lambda: EXAMPLES[factory](nlp, stream[:3]))
     with pytest.warns(UserWarning) as caught:

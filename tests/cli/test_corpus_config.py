@@ -58,7 +58,8 @@ def test_sentences_of_entities(tmp_path):
     config, text = config_of("--data", path, "--lang", "te")
     assert config["nlp"]["pipeline"] == ["tagger", "ner"]
     assert config["nlp"]["lang"] == "te" and config["corpora"]["dev"]["gold_preproc"]
-    assert not config["components"]["ner"]["model"]["features"]["document"]
+    features = config["components"]["ner"]["model"]["features"]
+    assert not features["document"] and "lower[-1]+lower[0]+lower[1]" in features["extra"]
     assert "no word lists: make some by python -m spacy ssvm resources te FOLDER" in text
 
 

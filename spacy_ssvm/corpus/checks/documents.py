@@ -173,7 +173,7 @@ def _duplicates(corpus: CorpusData) -> Iterator[str]:
 @check(
     "warning",
     "tokens that differ from the tokens of the annotation",
-    "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
+    "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens (gold_tokens = true)",
     lambda corpus: corpus.n_tokens,
 )
 def _misaligned(corpus: CorpusData) -> Iterator[str]:

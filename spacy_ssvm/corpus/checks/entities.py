@@ -126,7 +126,7 @@ def _overlapping(corpus: CorpusData) -> Iterator[str]:
 @check(
     "warning",
     "entities that begin or end inside a token of the tokenizer",
-    "they count as missing annotation: adapt the tokenizer, or train on gold tokens (gold_preproc = true)",
+    "they count as missing annotation: adapt the tokenizer, or train on gold tokens (gold_tokens = true)",
 )
 def _misaligned(corpus: CorpusData) -> list[str]:
     return [

@@ -173,7 +173,8 @@ def _duplicates(corpus: CorpusData) -> Iterator[str]:
 @check(
     "warning",
     "tokens that differ from the tokens of the annotation",
-    "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens (gold_tokens = true)",
+    "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens "
+    "(gold_tokens = true in spacy-ssvm.Corpus.v1)",
     lambda corpus: corpus.n_tokens,
 )
 def _misaligned(corpus: CorpusData) -> Iterator[str]:

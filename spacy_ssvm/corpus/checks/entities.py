@@ -126,7 +126,8 @@ def _overlapping(corpus: CorpusData) -> Iterator[str]:
 @check(
     "warning",
     "entities that begin or end inside a token of the tokenizer",
-    "they count as missing annotation: adapt the tokenizer, or train on gold tokens (gold_tokens = true)",
+    "they count as missing annotation: adapt the tokenizer, or train on gold tokens "
+    "(gold_tokens = true in spacy-ssvm.Corpus.v1)",
 )
 def _misaligned(corpus: CorpusData) -> list[str]:
     return [

@@ -8,7 +8,7 @@ from ..corpus.description import CorpusDescription
 from ..corpus.word_lists import WordLists, feature_settings
 from ..files import listed
 from ..wording import counted
-from .settings import ANY_LANGUAGE, READ_TAGS, TAGGERS, spacy_language
+from .settings import ANY_LANGUAGE, CHUNK_TEMPLATES, READ_TAGS, TAGGERS, spacy_language
 
 ANNOTATED = 0.5
 """The share of words that have an annotation, from which it is learnt; FEATS have a smaller share in many languages."""
@@ -61,6 +61,16 @@ NEIGHBOURING_WORDS = ["lower[-2]+lower[-1]", "lower[1]+lower[2]", "lower[-1]+low
 
 With word lists, F1 on development parts, means of epochs 8 to 12 without and with them: CoNLL-2002 Spanish 79.0 and
 79.6, Dutch 79.4 and 79.2, WNUT-17 45.3 and 45.9 (one seed).
+"""
+
+CHUNK_CONTEXT = [
+    *("tag[-3]", "tag[3]", "tag[-3]+tag[-2]", "tag[2]+tag[3]", "tag[-1]+tag[1]"),
+    *("lower[0]", "lower[0]+tag[-1]", "lower[0]+tag[1]", "lower[-1]+tag[0]", "lower[1]+tag[0]"),
+]
+"""Templates of chunkers besides NEIGHBOURING_WORDS.
+
+F1 on the last tenth of CoNLL-2000's training part, with word lists, means of epochs 8 to 15 without and with both:
+95.1 and 95.3 (two seeds).
 """
 
 DOCUMENT_WORDS = 100
@@ -216,7 +226,7 @@ def _choose_components(choices: Choices, corpus: CorpusDescription, named: Colle
     else:
         choices.leave_out("ner", "no word is in an entity")
     if not set(components) - {"senter"}:
-        raise ValueError(f"{corpus.train} has no annotation to learn: XPOS, UPOS, LEMMA, HEAD or entities")
+        raise ValueError("the training corpus has no annotation to learn: XPOS, UPOS, LEMMA, HEAD or entities")
     if named:
         _keep_named(choices, named)
     if corpus.n_words < LARGE_TREEBANK and EXTRA.keys() & set(components):
@@ -261,10 +271,13 @@ def _keep_named(choices: Choices, named: Collection[str]) -> None:
 
 def _choose_chunker(choices: Choices, corpus: CorpusDescription) -> None:
     if not corpus.entities or corpus.xpos < ANNOTATED:
-        raise ValueError(f"{corpus.train} does not annotate what a chunker learns from: XPOS, and chunks as entities")
+        raise ValueError("the training corpus does not annotate what a chunker learns: XPOS, and chunks as entities")
     labels = counted(len(corpus.entities), "label")
     choices.add("chunker", f"as --pipeline says; {sum(corpus.entities.values()):,} chunks with {labels}")
     choices.reasons["corpora.*.columns"] = "a chunker reads gold tags"
+    templates = "components.chunker.model.features.templates"
+    choices.settings[templates] = [*CHUNK_TEMPLATES, *NEIGHBOURING_WORDS, *CHUNK_CONTEXT]
+    choices.reasons[templates] = "words and tags further away, and pairs of both, raised F1 on CoNLL-2000"
 
 
 def _choose_for_entities(choices: Choices, corpus: CorpusDescription) -> None:

@@ -56,7 +56,7 @@ class SenterCodec(ChainCodec):
         """
         predicted, reference = example.predicted, example.reference
         given = sent_starts(reference)
-        if not given[1:].any():
+        if len(given) != 1 and not given[1:].any():
             return ChainGold([None] * len(predicted))
         names = {1: START, -1: INSIDE, 0: None if (given == -1).any() else INSIDE}
         gold = [START, *(names[int(start)] for start in given[1:])]

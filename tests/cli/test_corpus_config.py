@@ -6,6 +6,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_config_from_str, load_model_from_config
 
+from spacy_ssvm.cli.settings import CHUNK_TEMPLATES
 from spacy_ssvm.corpus.columns import read_columns
 from spacy_ssvm.corpus.description import describe
 
@@ -103,8 +104,10 @@ def test_the_costs_of_rare_entities(others, costs, tmp_path):
 
 def test_a_chunker_is_only_chosen_by_name(tmp_path):
     path = saved(tmp_path / "train.spacy", *map(doc, range(20)))
-    config, _ = config_of("--data", path, "--pipeline", "chunker")
+    config, text = config_of("--data", path, "--pipeline", "chunker")
     assert config["nlp"]["pipeline"] == ["chunker"] and config["corpora"]["dev"]["columns"] == ["tag"]
+    chosen = config["components"]["chunker"]["model"]["features"]["templates"]
+    assert set(chosen) > set(CHUNK_TEMPLATES) and "# components.chunker.model.features.templates: " in text
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ def test_a_chunker_is_only_chosen_by_name(tmp_path):
     [
         ({"tags": False, "ents": False}, [], "has no annotation to learn: XPOS, UPOS, LEMMA, HEAD or entities"),
         ({"tags": False}, ["-p", "tagger"], "does not annotate: tagger: none: 0 % of the words have XPOS"),
-        ({"tags": False}, ["-p", "chunker"], "does not annotate what a chunker learns from"),
+        ({"tags": False}, ["-p", "chunker"], "does not annotate what a chunker learns: XPOS"),
         ({"ents": False}, ["-p", "tagger,ner"], "ner: none: no word is in an entity"),
         ({}, ["-p", "tager"], "there is no component tager"),
         ({}, ["-d", "none.spacy"], "there is no file or folder none.spacy"),

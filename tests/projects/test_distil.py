@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from types import ModuleType
+from zipfile import ZipFile
 
 import pytest
 import spacy
@@ -28,14 +29,21 @@ def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module(f"scripts.{name}")
 
 
-def test_words_of_brown_become_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    brown = script("brown", monkeypatch)
-    tagged = "\n\n\t``/`` Is/bez it/pps (/( so/rb )/) ?/. ?/. ''/'' he/pps asked/vbd ;/. ;/. and/or/cc so/rb ./.\n"
-    tagged += "\n\n\n\tThe/at boys'/nns$ 5/cd %/nn ,/, and/cc 1960's/nn ./.\n"
-    assert list(brown.paragraphs(tagged)) == [
-        '"Is it (so)?" he asked; and/or so.',
-        "The boys' 5%, and 1960's.",
+def test_blocks_of_articles_become_lines_of_one_file(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    news = script("news", monkeypatch)
+    assert list(news.articles("Rain \r\nIt rained.\r\n\r\n \nHay\nMuch  hay.\n")) == [
+        ["Rain", "It rained."],
+        ["Hay", "Much hay."],
     ]
+    with ZipFile(tmp_path / "abc.zip", "w") as archive:
+        for member in news.MEMBERS:
+            archive.writestr(member, "\n\n".join(f"{member}\n{n}" for n in range(news.BLOCK * news.PERIOD)))
+    news.split_news(tmp_path / "abc.zip", tmp_path)
+    lines = {part: (tmp_path / f"{part}.txt").read_text("utf8").split() for part in ("train", "dev", "test")}
+    assert {part: len(found) for part, found in lines.items()} == {"train": 1800, "dev": 100, "test": 100}
+    assert lines["dev"][1:50:2] == [str(n) for n in range(3 * news.BLOCK, 4 * news.BLOCK)]
+    words = [word for member in news.MEMBERS for n in range(500) for word in (member, str(n))]
+    assert sorted(word for found in lines.values() for word in found) == sorted(words)
 
 
 def test_gold_files_lie_as_often_as_they_count(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,9 +140,9 @@ def test_the_project_runs_on_the_quickstart_corpus(tmp_path) -> None:
         teacher.update(examples)
     teacher.to_disk(tmp_path / "teacher")
     given = ["--vars.teacher", str(tmp_path / "teacher"), "--vars.components", "ner", "--vars.epochs", "2"]
-    for command in ("annotate", "config", "train", "compare", "curve", "gold", "new-label"):
+    for command in ("annotate", "config", "train", "compress", "compare", "curve", "gold", "new-label"):
         run(folder, command, ".", *given, "--vars.limits", "40,80")
-    figures = srsly.read_json(folder / "training" / "student.json")
+    figures = srsly.read_json(folder / "training" / "small.json")
     assert figures["agreement"]["ents_f"] > 0.3 and set(figures["speed"]) == {"student", "teacher"}
     assert (folder / "training" / "curve" / "curve.md").read_text("utf8").count("\n") == 4
     assert "RIVER" in spacy.load(folder / "training" / "with-label" / "model-best").get_pipe("ner").labels

@@ -70,9 +70,9 @@ FURTHER_WORDS = [
 ]
 """Templates of entity recognisers for large corpora, besides NEIGHBOURING_WORDS.
 
-F1 on development parts, without and with them: documents of CoNLL-2002 Spanish 80.5 and 81.0 (means of epochs 8 to 12),
-600,000 words of news as en_core_web_sm annotates them 84.5 and 85.1 (epochs 7 to 9), CoNLL-2002 Dutch 79.3 and 79.4,
-WNUT-17, which has 62,000 words, 46.0 and 45.9 (one seed).
+F1 on development parts, means of epochs 8 to 12, without and with them: documents of CoNLL-2002 Spanish 80.5 and 81.0,
+Dutch 79.2 and 79.4, WNUT-17, which has 62,000 words, 45.9 and 46.2; 600,000 words of news as en_core_web_sm annotates
+them 84.5 and 85.1 (epochs 7 to 9; one seed).
 """
 
 CHUNK_CONTEXT = [
@@ -312,8 +312,8 @@ def _choose_for_entities(choices: Choices, corpus: CorpusDescription) -> None:
     further = FURTHER_WORDS if corpus.n_words >= LARGE_CORPUS else []
     choices.settings["components.ner.model.features.extra"] = [*NEIGHBOURING_WORDS, *further]
     reasons["components.ner.model.features.extra"] = (
-        "words around a word are read together, which raised F1 for two of three corpora; and, in corpora of "
-        f"{LARGE_CORPUS:,} words or more, further ones, which did so, too"
+        "words around a word are read together, too, which raised F1 for two of three corpora; so did further "
+        f"words, which are read in corpora of {LARGE_CORPUS:,} words or more"
     )
     share = f"{_percent(corpus.in_entities)} of the words are in entities"
     if corpus.in_entities < RARE_ENTITIES:

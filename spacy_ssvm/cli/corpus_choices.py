@@ -29,12 +29,12 @@ DECIDED = 0.95
 Afrikaans-AfriBooms 2.5, where all follow: LAS on the development set 81.5 with them, 81.8 without.
 """
 
-LARGE_CORPUS = 100_000
-"""The number of training words from which taggers do without LONG_AFFIXES, and entity recognisers read FURTHER_WORDS.
+LARGE_TREEBANK = 100_000
+"""The number of training words from which the taggers do without LONG_AFFIXES.
 
-On development sets of UD 2.5, LONG_AFFIXES raise UPOS by 0.9 points for Turkish, 0.4 for Gothic, 0.3 for Hungarian, 0.2
-for Greek, 0.1 for Afrikaans and Irish (20,000 to 42,000 words; means of the last four of 14 epochs), and XPOS by −0.1
-to 0.3; for English-EWT (205,000 words), by less than 0.1.
+On development sets of UD 2.5, these raise UPOS by 0.9 points for Turkish, 0.4 for Gothic, 0.3 for Hungarian, 0.2 for
+Greek, 0.1 for Afrikaans and Irish (20,000 to 42,000 words; means of the last four of 14 epochs), and XPOS by −0.1 to
+0.3; for English-EWT (205,000 words), by less than 0.1.
 """
 
 LONG_AFFIXES = [*(f"lower_prefix{n}[0]" for n in (5, 6, 7, 8)), *(f"lower_suffix{n}[0]" for n in (6, 7, 8))]
@@ -61,18 +61,6 @@ NEIGHBOURING_WORDS = ["lower[-2]+lower[-1]", "lower[1]+lower[2]", "lower[-1]+low
 
 With word lists, F1 on development parts, means of epochs 8 to 12 without and with them: CoNLL-2002 Spanish 79.0 and
 79.6, Dutch 79.4 and 79.2, WNUT-17 45.3 and 45.9 (one seed).
-"""
-
-FURTHER_WORDS = [
-    *("lower[-3]", "lower[3]", "lower_suffix3[-2]", "lower_suffix3[2]"),
-    *("lower[-2]+lower[-1]+lower[0]", "lower[0]+lower[1]+lower[2]"),
-    *("lower[-2]+lower[-1]+short_shape[0]", "lower[1]+lower[2]+short_shape[0]"),
-]
-"""Templates of entity recognisers for large corpora, besides NEIGHBOURING_WORDS.
-
-F1 on development parts, means of epochs 8 to 12, without and with them: documents of CoNLL-2002 Spanish 80.5 and 81.0,
-Dutch 79.2 and 79.4, WNUT-17, which has 62,000 words, 45.9 and 46.2; 600,000 words of news as en_core_web_sm annotates
-them 84.5 and 85.1 (epochs 7 to 9; one seed).
 """
 
 CHUNK_CONTEXT = [
@@ -241,10 +229,10 @@ def _choose_components(choices: Choices, corpus: CorpusDescription, named: Colle
         raise ValueError("the training corpus has no annotation to learn: XPOS, UPOS, LEMMA, HEAD or entities")
     if named:
         _keep_named(choices, named)
-    if corpus.n_words < LARGE_CORPUS and EXTRA.keys() & set(components):
+    if corpus.n_words < LARGE_TREEBANK and EXTRA.keys() & set(components):
         choices.settings |= {EXTRA[name]: LONG_AFFIXES for name in components if name in EXTRA}
         reasons["components.*tagger.model.features.extra"] = (
-            f"long affixes help taggers that learn from fewer than {LARGE_CORPUS:,} words"
+            f"long affixes help taggers that learn from fewer than {LARGE_TREEBANK:,} words"
         )
     sets = {"tag": "tagger", "pos": "pos_tagger", "morph": "morphologizer"}
     for name, columns in FULL.read.items():
@@ -309,11 +297,9 @@ def _choose_for_entities(choices: Choices, corpus: CorpusDescription) -> None:
         reasons[document] = "no: the Docs are no documents of several sentences"
         if "senter" not in choices.components:
             choices.settings |= {f"corpora.{part}.gold_preproc": True for part in ("train", "dev")}
-    further = FURTHER_WORDS if corpus.n_words >= LARGE_CORPUS else []
-    choices.settings["components.ner.model.features.extra"] = [*NEIGHBOURING_WORDS, *further]
+    choices.settings["components.ner.model.features.extra"] = NEIGHBOURING_WORDS
     reasons["components.ner.model.features.extra"] = (
-        "words around a word are read together, too, which raised F1 for two of three corpora; so did further "
-        f"words, which are read in corpora of {LARGE_CORPUS:,} words or more"
+        "words around a word are read together, too, which raised F1 for two of three corpora"
     )
     share = f"{_percent(corpus.in_entities)} of the words are in entities"
     if corpus.in_entities < RARE_ENTITIES:

@@ -6,7 +6,6 @@ from spacy.tokens import Doc, DocBin
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_config_from_str, load_model_from_config
 
-from spacy_ssvm.cli import corpus_choices
 from spacy_ssvm.cli.settings import CHUNK_TEMPLATES
 from spacy_ssvm.corpus.columns import read_columns
 from spacy_ssvm.corpus.description import describe
@@ -101,14 +100,6 @@ def test_the_costs_of_rare_entities(others, costs, tmp_path):
     config, text = config_of("--data", path)
     assert config["components"]["ner"].get("label_costs") == costs
     assert ("of the words are in entities, less than 7 %" in text) == (costs is not None)
-
-
-@pytest.mark.parametrize("limit, reads_further", [(81, False), (80, True)])
-def test_large_corpora_of_entities_read_further_words(limit, reads_further, tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_choices, "LARGE_CORPUS", limit)
-    config, text = config_of("--data", saved(tmp_path / "train.spacy", *map(doc, range(20))))
-    assert ("lower[-3]" in config["components"]["ner"]["model"]["features"]["extra"]) == reads_further
-    assert f"in corpora of {limit} words or more" in text
 
 
 def test_a_chunker_is_only_chosen_by_name(tmp_path):

@@ -464,7 +464,7 @@ def test_the_parser_reads_features_that_the_tags_leave_open(tmp_path):
 
 def test_taggers_read_long_affixes_of_small_treebanks(treebank, monkeypatch):
     for large in (72, 73):
-        monkeypatch.setattr(corpus_choices, "LARGE_CORPUS", large)
+        monkeypatch.setattr(corpus_choices, "LARGE_TREEBANK", large)
         config, text = config_of("-t", treebank)
         extra = config["components"]["pos_tagger"]["model"]["features"]["extra"]
         assert extra == (corpus_choices.LONG_AFFIXES if large == 73 else None)

@@ -52,7 +52,7 @@ class SenterCodec(ChainCodec):
         """The gold labels; unknown where a boundary is inside a token.
 
         Tokens that are not set continue a sentence, as in `doc.sents`; in a Doc that sets False for other tokens, they
-        are unknown.
+        are unknown. The only token of a Doc starts a sentence, annotated or not.
         """
         predicted, reference = example.predicted, example.reference
         given = sent_starts(reference)

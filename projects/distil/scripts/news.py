@@ -1,4 +1,4 @@
-"""Raw text of news: a paragraph of the ABC corpus a line, in three files; a block of articles is in one of them."""
+"""Raw text of news: the ABC corpus, a paragraph a line, in three files; the articles of a block are in the same one."""
 
 from collections.abc import Iterator
 from itertools import groupby

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 
 from ...wording import counted
 from ..reader import same_tokens
-from .corpora import CorpusData, Issue, check, example_name, issues, place, whole
+from .corpora import SAME_TOKENS, CorpusData, Issue, check, example_name, issues, place, whole
 
 BOUNDLESS = 200
 """The number of tokens without a sentence boundary that is far above that of a sentence."""
@@ -173,8 +173,7 @@ def _duplicates(corpus: CorpusData) -> Iterator[str]:
 @check(
     "warning",
     "tokens that differ from the tokens of the annotation",
-    "they have little or no gold annotation: adapt the tokenizer, or train on gold tokens "
-    "(gold_tokens = true in spacy-ssvm.Corpus.v1)",
+    f"they have little or no gold annotation: {SAME_TOKENS}",
     lambda corpus: corpus.n_tokens,
 )
 def _misaligned(corpus: CorpusData) -> Iterator[str]:

@@ -7,7 +7,7 @@ from spacy.attrs import ENT_TYPE, SENT_START
 from spacy.tokens import Span
 
 from ..reader import same_tokens
-from .corpora import CorpusData, Document, Issue, Severity, check, example_name, issues, place
+from .corpora import SAME_TOKENS, CorpusData, Document, Issue, Severity, check, example_name, issues, place
 
 _INSIDE, _BEGIN = 1, 3
 """Values of spaCy's ENT_IOB."""
@@ -126,8 +126,7 @@ def _overlapping(corpus: CorpusData) -> Iterator[str]:
 @check(
     "warning",
     "entities that begin or end inside a token of the tokenizer",
-    "they count as missing annotation: adapt the tokenizer, or train on gold tokens "
-    "(gold_tokens = true in spacy-ssvm.Corpus.v1)",
+    f"they count as missing annotation: {SAME_TOKENS}",
 )
 def _misaligned(corpus: CorpusData) -> list[str]:
     return [

@@ -19,7 +19,7 @@ Severity = Literal["error", "warning", "info"]
 P = ParamSpec("P")
 
 SAME_TOKENS = "adapt the tokenizer, or train on gold tokens (gold_tokens = true in spacy-ssvm.Corpus.v1)"
-"""What to do where the tokens of the tokenizer differ from those of the annotation."""
+"""Advice where the tokens of the tokenizer differ from those of the annotation."""
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,8 @@ class LseCuttingPlaneLearner(LseLearner, of=LseCuttingPlane):
         gap, linear = _working_gap(self.planes, self.w, self.parameters.C)
         if gap > NEGLIGIBLE_GAP * linear:
             numbers = _numbers(self.planes, np.arange(self.problem.n_examples))
-            self.cuts.append(numbers[_violations(self.planes, numbers, self.w) > 0.0])
+            violations = self.planes.loss[numbers] - _products(self.planes, numbers, self.w)
+            self.cuts.append(numbers[violations > 0.0])
             row, its_linear = products_of_cut(self.planes, self.cuts, self.cuts[-1], self.w0)
             self.gram = np.block([[self.gram, row[:-1, None]], [row]])
             self.alpha, self.linear = np.append(self.alpha, 0.0), np.append(self.linear, its_linear)
@@ -227,7 +228,7 @@ def products_of_cut(
     """
     p = np.zeros_like(w0)
     _add_planes(planes, cut, p)
-    products = planes.loss - _violations(planes, np.arange(len(planes.loss)), p)
+    products = _products(planes, np.arange(len(planes.loss)), p)
     return np.array([products[other].sum() for other in cuts]), float(planes.loss[cut].sum() - w0 @ p)
 
 
@@ -381,12 +382,12 @@ def _numbers(planes, examples):
 
 
 @kernel
-def _violations(planes, numbers, weights):
-    """g of each of the given planes, float64 [len(numbers)]."""
-    g = np.empty(len(numbers))
+def _products(planes, numbers, weights):
+    """wᵀΔΦ of each of the given planes, float64 [len(numbers)]."""
+    products = np.empty(len(numbers))
     for k in range(len(numbers)):
-        g[k] = planes.loss[numbers[k]] - plane_dot(weights, planes, numbers[k])
-    return g
+        products[k] = plane_dot(weights, planes, numbers[k])
+    return products
 
 
 @kernel

@@ -320,7 +320,7 @@ class TestWithRay:
         """They learn what objects of one process learn."""
         output = tmp_path / "killed"
         started = subprocess.Popen(long_run(corpus, output), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        n_killed, deadline = 0, time.monotonic() + 200
+        n_killed, deadline = 0, time.monotonic() + 600
         while started.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
             names = descendants(started.pid)

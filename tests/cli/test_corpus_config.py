@@ -80,7 +80,7 @@ def test_one_doc_is_learnt_from_sentence_by_sentence(tmp_path):
     assert "the training corpus is one Doc" in text and config["paths"]["dev"] == str(dev)
     dev.unlink()
     text = refusal("init-config", tmp_path / "a.cfg", "--data", path)
-    assert "has 1 document: there is nothing to divide. Name one with --dev, or save the sentences as Docs" in text
+    assert "has 1 document, so there is nothing to divide. Name one with --dev, or save the sentences as Docs" in text
 
 
 def test_the_corpus_itself_is_not_overwritten(tmp_path):

@@ -98,7 +98,7 @@ def test_what_cannot_be_learnt_is_said(tmp_path):
     out, train = tmp_path / "out", tmp_path / "train.spacy"
     assert "there is no file or folder" in refusal("fit", train, out) and not out.exists()
     saved(train, 1)
-    assert "1 document: there is nothing to divide. Name one with --dev" in refusal("fit", train, out)
+    assert "1 document, so there is nothing to divide. Name one with --dev" in refusal("fit", train, out)
     fit.begun(out, "another one", train, force=False)
 
 

@@ -193,8 +193,8 @@ def test_what_cannot_be_divided_is_explained(tmp_path):
         ([good, train, tmp_path / "both"], "both exists"),
         ([tmp_path / "words.txt", train, dev], "is not, or does not contain, a .conllu or .spacy file"),
         ([tmp_path / "both", train, dev], "has .conllu files and .spacy files"),
-        ([written(tmp_path / "one.conllu", sentence(1)), train, dev], "has 1 sentence: there is nothing to divide"),
-        ([written(tmp_path / "none.conllu"), train, dev], "has 0 sentences: there is nothing to divide"),
+        ([written(tmp_path / "one.conllu", sentence(1)), train, dev], "has 1 sentence, so there is nothing to divide"),
+        ([written(tmp_path / "none.conllu"), train, dev], "has 0 sentences, so there is nothing to divide"),
         ([tmp_path / "others", tmp_path / "t.spacy", tmp_path / "d.spacy"], "b.spacy stores other attributes"),
         ([tmp_path / "broken.spacy", tmp_path / "t.spacy", tmp_path / "d.spacy"], "broken.spacy is not a corpus"),
     ):

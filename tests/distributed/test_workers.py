@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -108,8 +108,19 @@ def is_alive(process: int) -> bool:
         return False
 
 
+@pytest.fixture
+def functions_are_sent(ray: None) -> Iterator[None]:
+    """Ray's workers get the functions of this module themselves: they do not find the module."""
+    from ray import cloudpickle
+
+    module = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(module)
+    yield
+    cloudpickle.unregister_pickle_by_value(module)
+
+
 @pytest.mark.slow
-@pytest.mark.usefixtures("ray")
+@pytest.mark.usefixtures("functions_are_sent")
 class TestWithRay:
     def test_each_worker_begins_once(self, tmp_path: Path) -> None:
         log, arguments = tmp_path / "log", range(30)

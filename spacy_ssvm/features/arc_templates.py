@@ -11,7 +11,6 @@ added. In a template with `grand.`, the direction covers both arcs. A `sib.` par
 has no inner neighbour.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -112,7 +111,8 @@ def _token_part(text: str, part: str) -> Part:
     try:
         read = parse_template(part).parts[0]
     except ValueError as error:
-        raise ValueError(re.sub(r"^feature template [^:]*", f'arc template "{text}"', str(error))) from error
+        message = str(error).replace(f'feature template "{part}"', f'arc template "{text}"', 1)
+        raise ValueError(message) from error
     if read.attribute == DOCUMENT_LABEL:
         raise ValueError(f'arc template "{text}": {DOCUMENT_LABEL} is of labels of tokens, which arcs do not have')
     return read

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .attributes import DOCUMENT_LABEL
-from .templates import Part, Template, parse_template
+from .templates import Part, Template, parse_part
 
 ROLES = ("head", "mod", "sib", "grand")
 RELATIONS = ("direction", "distance")
@@ -108,11 +108,7 @@ def parse_arc_templates(texts: list[str]) -> tuple[ArcTemplate, ...]:
 
 
 def _token_part(text: str, part: str) -> Part:
-    try:
-        read = parse_template(part).parts[0]
-    except ValueError as error:
-        message = str(error).replace(f'feature template "{part}"', f'arc template "{text}"', 1)
-        raise ValueError(message) from error
+    read = parse_part(part, f'arc template "{text}"')
     if read.attribute == DOCUMENT_LABEL:
         raise ValueError(f'arc template "{text}": {DOCUMENT_LABEL} is of labels of tokens, which arcs do not have')
     return read

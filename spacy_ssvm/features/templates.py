@@ -63,25 +63,33 @@ def parse_template(text: str) -> Template:
         raise ValueError(f"feature template {text!r} is not a string")
     if text.strip() == "bias":
         return Template(())
-    parts = []
+    parts: list[Part] = []
+    name = f'feature template "{text}"'
     for piece in text.split("+"):
-        match = _PART.fullmatch(piece.strip())
-        if match is None:
-            raise ValueError(
-                f'feature template "{text}": cannot read "{piece}"; '
-                'write attribute[offset], as in "lower[-1]+lower[0]", or "bias"'
-            )
-        part = Part(match["attribute"], int(match["offset"]))
-        if not is_attribute(part.attribute):
-            raise ValueError(
-                f'feature template "{text}": unknown attribute "{part.attribute}"; {suggestions(part.attribute)}'
-            )
-        if abs(part.offset) > MAX_OFFSET:
-            raise ValueError(f'feature template "{text}": offset {part.offset} is beyond ±{MAX_OFFSET}')
+        part = parse_part(piece, name)
         if part in parts:
-            raise ValueError(f'feature template "{text}": "{part}" stands there twice')
+            raise ValueError(f'{name}: "{part}" stands there twice')
         parts.append(part)
     return Template(tuple(parts))
+
+
+def parse_part(text: str, template: str) -> Part:
+    """Read one part of a template. template: its kind and text, for messages.
+
+    Raises:
+        ValueError: the text is no part, names an unknown attribute, or has an offset beyond MAX_OFFSET.
+    """
+    match = _PART.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            f'{template}: cannot read "{text}"; write attribute[offset], as in "lower[-1]+lower[0]", or "bias"'
+        )
+    part = Part(match["attribute"], int(match["offset"]))
+    if not is_attribute(part.attribute):
+        raise ValueError(f'{template}: unknown attribute "{part.attribute}"; {suggestions(part.attribute)}')
+    if abs(part.offset) > MAX_OFFSET:
+        raise ValueError(f"{template}: offset {part.offset} is beyond ±{MAX_OFFSET}")
+    return part
 
 
 def parse_templates(texts: list[str]) -> tuple[Template, ...]:

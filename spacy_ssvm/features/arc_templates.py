@@ -108,7 +108,7 @@ def parse_arc_templates(texts: list[str]) -> tuple[ArcTemplate, ...]:
 
 
 def _token_part(text: str, part: str) -> Part:
-    read = parse_part(part, f'arc template "{text}"')
+    read = parse_part(part, "arc", text)
     if read.attribute == DOCUMENT_LABEL:
         raise ValueError(f'arc template "{text}": {DOCUMENT_LABEL} is of labels of tokens, which arcs do not have')
     return read

@@ -64,17 +64,16 @@ def parse_template(text: str) -> Template:
     if text.strip() == "bias":
         return Template(())
     parts: list[Part] = []
-    name = f'feature template "{text}"'
     for piece in text.split("+"):
-        part = parse_part(piece, name)
+        part = parse_part(piece, "feature", text)
         if part in parts:
-            raise ValueError(f'{name}: "{part}" stands there twice')
+            raise ValueError(f'feature template "{text}": "{part}" stands there twice')
         parts.append(part)
     return Template(tuple(parts))
 
 
-def parse_part(text: str, template: str) -> Part:
-    """Read one part of a template. template: its kind and text, for messages.
+def parse_part(text: str, kind: str, template: str) -> Part:
+    """Read one part of a template. kind, template: what messages say of the whole, such as "feature", and its text.
 
     Raises:
         ValueError: the text is no part, names an unknown attribute, or has an offset beyond MAX_OFFSET.
@@ -82,13 +81,15 @@ def parse_part(text: str, template: str) -> Part:
     match = _PART.fullmatch(text.strip())
     if match is None:
         raise ValueError(
-            f'{template}: cannot read "{text}"; write attribute[offset], as in "lower[-1]+lower[0]", or "bias"'
+            f'{kind} template "{template}": cannot read "{text}"; write attribute[offset], as in "lower[-1]"'
         )
     part = Part(match["attribute"], int(match["offset"]))
     if not is_attribute(part.attribute):
-        raise ValueError(f'{template}: unknown attribute "{part.attribute}"; {suggestions(part.attribute)}')
+        raise ValueError(
+            f'{kind} template "{template}": unknown attribute "{part.attribute}"; {suggestions(part.attribute)}'
+        )
     if abs(part.offset) > MAX_OFFSET:
-        raise ValueError(f"{template}: offset {part.offset} is beyond ±{MAX_OFFSET}")
+        raise ValueError(f'{kind} template "{template}": offset {part.offset} is beyond ±{MAX_OFFSET}')
     return part
 
 

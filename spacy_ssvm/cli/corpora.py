@@ -15,7 +15,7 @@ from wasabi import msg
 
 from ..corpus.columns import read_columns
 from ..corpus.conllu_reader import SUFFIX
-from ..corpus.description import COLUMNS, find_files
+from ..corpus.description import column_files, find_files
 from ..corpus.division import Division, divide
 from ..corpus.reader import SUFFIXES, corpus_files
 from ..files import replace_files
@@ -101,8 +101,7 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
 
 def _with_columns(path: Path) -> list[Path]:
     """The files of a corpus that have columns."""
-    files = corpus_files(path) or [file for suffix in COLUMNS for file in sorted(path.glob(f"*{suffix}"))]
-    return [file for file in files if not file.name.endswith(SUFFIXES)]
+    return [file for file in corpus_files(path) or column_files(path) if not file.name.endswith(SUFFIXES)]
 
 
 def _suffix_of(division: Division) -> str:

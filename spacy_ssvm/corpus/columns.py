@@ -3,6 +3,8 @@
 Columns are separated by tabs or spaces, and sentences by lines without text. A line that begins with -DOCSTART- begins
 a document; without any, each sentence is one. Of three columns or more, the second one has parts of speech. Lines
 before a sentence that begin with # and a space or tab, and have no tag at their end, are comments.
+
+Or files with a sentence a line, of words such as New|B-GPE or New|NNP|B-GPE.
 """
 
 import re
@@ -21,6 +23,8 @@ _COMMENTS = ("# ", "#\t")
 _TAG = re.compile(r"O|([BILUSEM])-(\S+)")
 """An entity tag in any of the schemes IOB, IOB2, BILUO and IOBES."""
 _BEGIN = "BUS"
+_SENTENCE = re.compile(r"(?:[^\s|]+(?:\|[^\s|]+)?\|(?:O|[BILUSEM]-[^\s|]+)(?:\s+|$))+")
+"""A line that is a sentence, as in spaCy's .iob files."""
 
 
 class _Row(NamedTuple):
@@ -64,7 +68,8 @@ def read_columns(path: Path, vocab: Vocab) -> Iterator[Doc]:
 def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
     """Lines between lines without text, with their numbers and without comments; a mark begins another block.
 
-    A byte that is not in UTF-8 is a lone surrogate, as by Python's "surrogateescape".
+    A line that is a sentence is a block with a line a word. A byte that is not in UTF-8 is a lone surrogate, as by
+    Python's "surrogateescape".
     """
     block: list[tuple[int, str]] = []
     for number, content in read_lines(path):
@@ -72,10 +77,13 @@ def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
         is_first = not block or (len(block) == 1 and block[0][1].startswith(_MARK))
         if is_first and line.startswith(_COMMENTS) and _TAG.fullmatch(line.split()[-1]) is None:
             continue
-        if block and (not line or line.startswith(_MARK)):
+        is_sentence = _SENTENCE.fullmatch(line) is not None
+        if block and (not line or line.startswith(_MARK) or is_sentence):
             yield block
             block = []
-        if line:
+        if is_sentence:
+            yield [(number, word.replace("|", "\t")) for word in line.split()]
+        elif line:
             block.append((number, line))
     if block:
         yield block

@@ -23,10 +23,10 @@ LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNOREC
 PART = re.compile("train|dev|test", re.IGNORECASE)
 """The parts of a corpus that files are named after."""
 
-COLUMNS = (".conll", ".iob", ".iob2", ".bio", ".tsv")
+COLUMNS = (".conll", ".ner", ".iob", ".iob2", ".bio", ".tsv", ".txt")
 """Ends of the names of files with a word and its entity tag a line; others in a folder are ignored."""
 
-NO_CORPUS = (".json", ".jsonl", ".txt", ".cfg", ".gz", ".zip")
+NO_CORPUS = (".json", ".jsonl", ".cfg", ".gz", ".zip")
 """Formats that hold no corpus that is read here."""
 
 _BEGINS, _OUTSIDE = 3, 2
@@ -264,9 +264,15 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
     return train[0] if len(train) == 1 else path, dev_files[0] if dev_files else None
 
 
+def column_files(folder: Path) -> list[Path]:
+    """The files of a folder with a word a line; those named after a part of the corpus, if there are any."""
+    files = [file for suffix in COLUMNS for file in sorted(folder.glob(f"*{suffix}"))]
+    return [file for file in files if PART.search(file.name)] or files
+
+
 def language_of(train: Path) -> str | None:
     """The language's code in the name of a training file, None if there is none."""
-    match = LANGUAGE.match(train.name if train.is_file() else corpus_files(train)[0].name)
+    match = LANGUAGE.match((corpus_files(train) or column_files(train))[0].name)
     return match[1].lower() if match else None
 
 

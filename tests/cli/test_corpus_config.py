@@ -3,6 +3,7 @@
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
+from spacy.training.converters import iob_to_docs
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_config_from_str, load_model_from_config
 
@@ -188,6 +189,37 @@ def test_schemes_of_entities(tags, tmp_path):
     path.write_text("".join(f"w\t{tag}\n" for tag in tags.split()))
     (found,) = read_columns(path, VOCAB)
     assert [(ent.start, ent.end, ent.label_) for ent in found.ents] == SCHEMES[tags]
+
+
+def test_a_line_may_be_a_sentence(tmp_path):
+    """As in the .iob files of spaCy."""
+    text = "New|NNP|I-LOC York|NNP|I-LOC .|.|O\nHe|PRP|O saw|VBD|O  Ada|NNP|B-PER Bo|NNP|B-PER\n"
+    path = tmp_path / "a.iob"
+    path.write_text(text)
+    found, expected = read_columns(path, VOCAB), iob_to_docs(text, n_sents=1, no_print=True)
+    for ours, theirs in zip(found, expected, strict=False):
+        assert [(token.text, token.tag_) for token in ours] == [(token.text, token.tag_) for token in theirs]
+        assert [(ent.text, ent.label_) for ent in ours.ents] == [(ent.text, ent.label_) for ent in theirs.ents] != []
+    assert next(found, None) is None
+
+
+def test_words_with_a_bar_are_no_sentences(tmp_path):
+    path = tmp_path / "a.iob"
+    path.write_text("New|B-LOC York|I-LOC\n\nHe|O |  left|O\n\n|\tO\na|b\tO\n")
+    with pytest.warns(UserWarning, match=r"1 sentences of .* a\.iob, line 3: the last of several columns"):
+        found = [[token.text for token in doc] for doc in read_columns(path, VOCAB)]
+    assert found == [["New", "York"], ["|", "a|b"]]
+
+
+@pytest.mark.parametrize("suffix", [".conll", ".ner"])
+def test_a_folder_may_have_several_files_of_columns_and_others(suffix, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number in range(2):
+        (folder / f"te_train{number}{suffix}").write_text(f"Bob\tB-per\nsleeps{number}\tO\n\n" * 20)
+    (folder / "README.txt").write_text("Bob sleeps.\n")
+    text = said("init-config", tmp_path / "config.cfg", "--data", folder)
+    assert "Language te, components ner" in text and "has columns, and is converted: it has 40 documents" in text
 
 
 def test_a_folder_of_columns_is_converted(tmp_path):

@@ -13,14 +13,14 @@ from spacy.training.corpus import FILE_TYPE
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from ..corpus.columns import read_columns
+from ..corpus.columns import may_have_columns, read_columns
 from ..corpus.conllu_reader import SUFFIX
 from ..corpus.description import column_files, find_files
 from ..corpus.division import Division, divide
-from ..corpus.reader import SUFFIXES, corpus_files
-from ..files import replace_files
+from ..corpus.reader import corpus_files
+from ..files import replace_files, report_left_out
 from ..wording import counted
-from .reading import DataPath, failing
+from .reading import failing
 
 
 class Corpora(NamedTuple):
@@ -63,12 +63,13 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
     made: list[str] = []
     with TemporaryDirectory() as temporary:
         for part, path in parts.items():
-            columns = [] if path is None else _with_columns(path)
-            if not columns:
+            if path is None or not (columns := _with_columns(path)):
                 continue
             if config is None:
                 raise ValueError(f"{path} has columns, and is converted into a file beside the config: save it to one")
-            docs = [doc for file in columns for doc in read_columns(file, Vocab())]
+            left_out: list[str] = []
+            docs = [doc for file in columns for doc in read_columns(file, Vocab(), left_out)]
+            report_left_out(path, left_out, not docs, "sentences")
             names[part] = f"{config.stem}-{part}{FILE_TYPE}"
             contents[names[part]] = DocBin(docs=docs).to_bytes()
             parts[part] = converted = Path(temporary) / names[part]
@@ -101,7 +102,7 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
 
 def _with_columns(path: Path) -> list[Path]:
     """The files of a corpus that have columns."""
-    return [file for file in corpus_files(path) or column_files(path) if not file.name.endswith(SUFFIXES)]
+    return [file for file in corpus_files(path) or column_files(path) if may_have_columns(file)]
 
 
 def _suffix_of(division: Division) -> str:
@@ -125,7 +126,7 @@ def _save(folder: Path, contents: dict[str, bytes], force: bool) -> None:
 
 @failing("Nothing was divided")
 def split_command(
-    data_path: DataPath,
+    data_path: Annotated[Path, typer.Argument(help="Corpus in .spacy format or CoNLL-U", exists=True)],
     train_path: Annotated[Path, typer.Argument(help="File for the training part")],
     dev_path: Annotated[Path, typer.Argument(help="File for the development part")],
     seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of what is kept back")] = 0,

@@ -19,10 +19,10 @@ from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.training.corpus import FILE_TYPE
 from thinc.api import Config
 from wasabi import msg
 
-from ..corpus import conllu_reader
 from ..corpus.reader import ColumnCorpus, corpus_files
 from ..pipeline.component import SsvmPipe
 
@@ -35,7 +35,7 @@ CodePath = Annotated[
     Path | None, typer.Option("--code", "-c", help="Python file with registered functions and extensions")
 ]
 ConfigPath = Annotated[Path, typer.Argument(help="Config file", exists=True, dir_okay=False)]
-DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format or CoNLL-U", exists=True)]
+DataPath = Annotated[Path, typer.Argument(help="Corpus in .spacy format, CoNLL-U or columns", exists=True)]
 PipelineName = Annotated[str, typer.Argument(help="Package name or path of the pipeline")]
 
 
@@ -249,8 +249,8 @@ def _overrides(given: Mapping[str, Any], columns: Sequence[str] | None, gold_pre
 
 def _only_spacys(settings: Mapping[str, Any], path: Path) -> bool:
     """Whether spaCy's reader yields other examples than ours, which marks a Doc of one sentence as one."""
-    has_conllu = any(file.name.endswith(conllu_reader.SUFFIX) for file in corpus_files(path))
-    return bool(settings.get("gold_preproc")) and "columns" not in settings and not has_conllu
+    has_others = any(not file.name.endswith(FILE_TYPE) for file in corpus_files(path))
+    return bool(settings.get("gold_preproc")) and "columns" not in settings and not has_others
 
 
 def _differ(value: Any, other: Any) -> bool:

@@ -15,7 +15,13 @@ from typing import NamedTuple
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..files import read_lines, report_left_out, text_of
+from ..files import format_of, read_lines, text_of
+
+SUFFIXES = (".conll", ".ner", ".iob", ".iob2", ".bio", ".tsv", ".txt")
+"""Ends of the names of such files; others in a folder are ignored."""
+
+_OTHERS = (".spacy", ".conllu", ".json", ".jsonl", ".cfg", ".zip")
+"""Ends of the names of files in other formats; one that is named may have any other."""
 
 _MARK = "-DOCSTART-"
 _COMMENTS = ("# ", "#\t")
@@ -33,16 +39,21 @@ class _Row(NamedTuple):
     entity: str
 
 
-def read_columns(path: Path, vocab: Vocab) -> Iterator[Doc]:
+def may_have_columns(path: Path) -> bool:
+    """Whether a file's name does not tell another format."""
+    return format_of(path) not in _OTHERS
+
+
+def read_columns(path: Path, vocab: Vocab, left_out: list[str]) -> Iterator[Doc]:
     """The documents of a file.
 
-    Sentences that cannot be read are left out, with a warning at the end.
+    Args:
+        left_out: gets the place and error of each sentence that cannot be read.
 
     Raises:
-        ValueError: the file cannot be read, or none of its sentences can.
+        ValueError: the file cannot be read.
     """
-    left_out: list[str] = []
-    is_empty, has_marks = True, False
+    has_marks = False
     document: list[list[_Row]] = []
     for lines in _blocks(path):
         is_mark = lines[0][1].startswith(_MARK)
@@ -58,11 +69,9 @@ def read_columns(path: Path, vocab: Vocab) -> Iterator[Doc]:
             left_out.append(f"{path.name}, {error}")
             continue
         if rows:
-            is_empty = False
             document.append(rows)
     if document:
         yield _doc(document, vocab)
-    report_left_out(path, left_out, is_empty, "sentences")
 
 
 def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:

@@ -13,8 +13,10 @@ from spacy.strings import StringStore
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..files import format_of, listed, read_lines
+from ..files import listed, read_lines
 from . import conllu_reader
+from .columns import SUFFIXES as COLUMNS
+from .columns import may_have_columns
 from .reader import SUFFIXES, SentenceCorpus, corpus_files, kind_of
 
 LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNORECASE)
@@ -22,12 +24,6 @@ LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNOREC
 
 PART = re.compile("train|dev|test", re.IGNORECASE)
 """The parts of a corpus that files are named after."""
-
-COLUMNS = (".conll", ".ner", ".iob", ".iob2", ".bio", ".tsv", ".txt")
-"""Ends of the names of files with a word and its entity tag a line; others in a folder are ignored."""
-
-NO_CORPUS = (".json", ".jsonl", ".cfg", ".gz", ".zip")
-"""Formats that hold no corpus that is read here."""
 
 _BEGINS, _OUTSIDE = 3, 2
 """Values of ENT_IOB; 1 is inside an entity, and 0 is not annotated."""
@@ -236,7 +232,7 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
         ValueError: there is no such file, or there are several.
     """
     if path.is_file():
-        if format_of(path) in NO_CORPUS:
+        if not path.name.endswith(SUFFIXES) and not may_have_columns(path):
             raise ValueError(
                 f"{path} is no corpus that can be read: name a .spacy or .conllu file, or one with a word and its "
                 "entity tag a line, or convert it with python -m spacy convert"

@@ -78,7 +78,9 @@ def divide(path: Path, seed: int) -> Division:
     files = corpus_files(path)
     suffixes = {file.suffix for file in files}
     if not suffixes or not suffixes <= set(SUFFIXES):
-        raise ValueError(f"{path} is not, or does not contain, a .conllu or .spacy file")
+        raise ValueError(
+            f"{path} is not, or does not contain, a .conllu or .spacy file; init-config --data divides columns"
+        )
     if len(suffixes) > 1:
         raise ValueError(f"{path} has .conllu files and .spacy files: divide them one after the other")
     pieces = _docs(files) if suffixes == {FILE_TYPE} else _sentences(files)

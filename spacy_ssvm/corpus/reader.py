@@ -24,6 +24,7 @@ from ..files import report_left_out
 from ..wording import quoted, quoted_text
 from ..words import example_of_words, origin_of, tokens_of
 from . import conllu_reader
+from .columns import may_have_columns, read_columns
 from .jackknife import Jackknife
 from .texts import reading_docs, some_docs
 
@@ -41,14 +42,14 @@ def corpus_files(path: Path) -> list[Path]:
 
 def kind_of(files: Iterable[Path]) -> str:
     """The kind of pieces, sentences or documents, in which unreadable parts of these files are left out."""
-    return "sentences" if all(file.name.endswith(conllu_reader.SUFFIX) for file in files) else "documents"
+    return "documents" if any(file.name.endswith(FILE_TYPE) for file in files) else "sentences"
 
 
 class SentenceCorpus(Corpus):
-    """spaCy's Corpus, which also reads CoNLL-U.
+    """spaCy's Corpus, which also reads CoNLL-U and a file of columns.
 
-    Documents that cannot be read, and sentences of CoNLL-U, are left out, with a warning at the end. With gold_preproc,
-    a document of one sentence is used as it is, without a copy.
+    Documents that cannot be read, and sentences of text files, are left out, with a warning at the end. With
+    gold_preproc, a document of one sentence is used as it is, without a copy.
 
     Args:
         gold_tokens: predicted Docs are whole documents, but have the tokens of the reference.
@@ -99,10 +100,16 @@ class SentenceCorpus(Corpus):
         self.left_out = []
         n_docs = 0
         for path in map(ensure_path, locs):
-            if not path.name.endswith(SUFFIXES):
+            if path.name.endswith(conllu_reader.SUFFIX):
+                docs = self._docs_of_sentences(path, vocab)
+            elif path.name.endswith(FILE_TYPE):
+                docs = self._docs(path, vocab)
+            elif may_have_columns(path):
+                found = enumerate(read_columns(path, vocab, self.left_out))
+                docs = ((f"{path.name}, document {number}", doc) for number, doc in found)
+            else:
                 continue
-            is_conllu = path.name.endswith(conllu_reader.SUFFIX)
-            for place, doc in self._docs_of_sentences(path, vocab) if is_conllu else self._docs(path, vocab):
+            for place, doc in docs:
                 if len(doc):
                     self.place = place
                     yield doc
@@ -318,10 +325,11 @@ class ColumnCorpus:
                 f'spacy-ssvm.Corpus.v1: there is no file or folder "{path}"{where}: check paths.train and paths.dev'
             )
         files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-        if files and not any(file.name.endswith(SUFFIXES) for file in files):
+        has_columns = path.is_file() and may_have_columns(path)
+        if files and not has_columns and not any(file.name.endswith(SUFFIXES) for file in files):
             raise ValueError(
-                f'spacy-ssvm.Corpus.v1: "{path}"{where} is not, or does not contain, a .spacy or .conllu file: convert '
-                ".conll, .iob, .tsv or .json files with python -m spacy convert, and name the result"
+                f'spacy-ssvm.Corpus.v1: "{path}"{where} is not, or does not contain, a .spacy or .conllu file: name '
+                "one file of columns, or convert others with python -m spacy convert"
             )
 
     def _settings(self) -> tuple[Any, ...]:

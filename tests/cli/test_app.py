@@ -144,6 +144,7 @@ def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
     DocBin(docs=[]).to_disk(nothing)
     assert "No documents" in refusal("evaluate", pipeline / "plain", nothing)
     (tmp_path / "words.tsv").write_text("Dogs\tN\n")
+    (tmp_path / "words.json").write_text("{}")
     (tmp_path / "words.spacy").write_text("Dogs\tN\n")
     DocBin(docs=docs(spacy.blank("en").vocab, TEXTS)).to_disk(tmp_path / "good.spacy")
     (tmp_path / "half.spacy").write_bytes((tmp_path / "good.spacy").read_bytes()[:100])
@@ -151,7 +152,8 @@ def test_bad_calls_are_explained(pipeline, corpus, tmp_path):
     (tmp_path / "damaged" / "meta.json").write_text("{")
     for arguments, message in (
         ([pipeline / "plain", corpus, "--column", "shape"], "columns names ['shape']; it can name"),
-        ([pipeline / "plain", tmp_path / "words.tsv"], "a .spacy or .conllu file: convert .conll, .iob, .tsv or"),
+        ([pipeline / "plain", tmp_path / "words.tsv"], "words.tsv, line 1: the last of several columns is to be the"),
+        ([pipeline / "plain", tmp_path / "words.json"], "a .spacy or .conllu file: name one file of columns, or"),
         ([pipeline / "plain", tmp_path / "words.spacy"], "words.spacy"),
         ([pipeline / "plain", tmp_path / "half.spacy"], "half.spacy"),
         ([tmp_path / "none", corpus], "cannot be loaded"),

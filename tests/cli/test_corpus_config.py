@@ -8,12 +8,13 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_config_from_str, load_model_from_config
 
 from spacy_ssvm.cli.settings import CHUNK_TEMPLATES
-from spacy_ssvm.corpus.columns import read_columns
 from spacy_ssvm.corpus.description import describe
+from spacy_ssvm.corpus.reader import SentenceCorpus
 
 from .calling import call, refusal, said
 
-VOCAB = spacy.blank("xx").vocab
+NLP = spacy.blank("xx")
+VOCAB = NLP.vocab
 NAMES = ["Ann", "Bo", "Cid", "Dora"]
 
 
@@ -164,10 +165,14 @@ Oslo N B-LOC
 """
 
 
+def read(path):
+    return (example.reference for example in SentenceCorpus(path)(NLP))
+
+
 def test_columns_become_docs(tmp_path):
     path = tmp_path / "ned.train"
     path.write_text(DUTCH)
-    first, second = read_columns(path, VOCAB)
+    first, second = read(path)
     assert [token.text for token in first] == ["De", "Boer", "Jan", "Hij"] and first[0].tag_ == "Art"
     assert [(ent.text, ent.label_) for ent in first.ents] == [("Boer Jan", "PER")] and len([*first.sents]) == 2
     assert [(ent.text, ent.label_) for ent in second.ents] == [("Gent", "LOC"), ("Oslo", "LOC")]
@@ -187,7 +192,7 @@ def test_schemes_of_entities(tags, tmp_path):
     """IOB, IOB2, BILUO and IOBES."""
     path = tmp_path / "a.iob"
     path.write_text("".join(f"w\t{tag}\n" for tag in tags.split()))
-    (found,) = read_columns(path, VOCAB)
+    (found,) = read(path)
     assert [(ent.start, ent.end, ent.label_) for ent in found.ents] == SCHEMES[tags]
 
 
@@ -196,7 +201,7 @@ def test_a_line_may_be_a_sentence(tmp_path):
     text = "New|NNP|I-LOC York|NNP|I-LOC .|.|O\nHe|PRP|O saw|VBD|O  Ada|NNP|B-PER Bo|NNP|B-PER\n"
     path = tmp_path / "a.iob"
     path.write_text(text)
-    found, expected = read_columns(path, VOCAB), iob_to_docs(text, n_sents=1, no_print=True)
+    found, expected = read(path), iob_to_docs(text, n_sents=1, no_print=True)
     for ours, theirs in zip(found, expected, strict=False):
         assert [(token.text, token.tag_) for token in ours] == [(token.text, token.tag_) for token in theirs]
         assert [(ent.text, ent.label_) for ent in ours.ents] == [(ent.text, ent.label_) for ent in theirs.ents] != []
@@ -207,7 +212,7 @@ def test_words_with_a_bar_are_no_sentences(tmp_path):
     path = tmp_path / "a.iob"
     path.write_text("New|B-LOC York|I-LOC\n\nHe|O |  left|O\n\n|\tO\na|b\tO\n")
     with pytest.warns(UserWarning, match=r"1 sentences of .* a\.iob, line 3: the last of several columns"):
-        found = [[token.text for token in doc] for doc in read_columns(path, VOCAB)]
+        found = [[token.text for token in doc] for doc in read(path)]
     assert found == [["New", "York"], ["|", "a|b"]]
 
 
@@ -241,7 +246,7 @@ def test_a_folder_of_columns_is_converted(tmp_path):
 def test_comments_before_a_sentence_are_no_words(tmp_path):
     path = tmp_path / "a.iob2"
     path.write_text("# source = x\n#\thttp://y\n#Bob\tB-per\t \n\n-DOCSTART- O\n# z\n# O\nBob\tB-per\n")
-    found = [[token.text for token in doc] for doc in read_columns(path, VOCAB)]
+    found = [[token.text for token in doc] for doc in read(path)]
     assert found == [["#Bob"], ["#", "Bob"]]
 
 
@@ -256,7 +261,7 @@ def test_a_sentence_that_cannot_be_read_leaves_others(lines, complaint, tmp_path
     path = tmp_path / "a.iob2"
     path.write_bytes(b"Bob\tB-per\n\n" + lines + b"\nAda\tB-per\n")
     with pytest.warns(UserWarning, match=rf"1 sentences of .* a\.iob2, {complaint}"):
-        assert [doc.text.strip() for doc in read_columns(path, VOCAB)] == ["Bob", "Ada"]
+        assert [doc.text.strip() for doc in read(path)] == ["Bob", "Ada"]
 
 
 def test_a_line_without_tag_is_named(tmp_path):
@@ -265,10 +270,10 @@ def test_a_line_without_tag_is_named(tmp_path):
     with pytest.warns(
         UserWarning, match=r"1 sentences of .* a.conll, line 3: the last of several columns is to be the"
     ):
-        assert len([*read_columns(path, VOCAB)]) == 1
+        assert len([*read(path)]) == 1
     path.write_text("Bob NN\n")
     with pytest.raises(ValueError, match=r"none of the sentences of .* can be read: a.conll, line 1"):
-        [*read_columns(path, VOCAB)]
+        [*read(path)]
 
 
 def test_development_docs_that_are_training_docs_are_named(tmp_path):

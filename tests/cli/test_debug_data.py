@@ -545,7 +545,7 @@ def test_the_order_of_parser_and_senter_and_a_corpus_in_another_format(tmp_path)
     command = "debug-data", tmp_path / "config.cfg", "--paths.dev", corpus, "--paths.train"
     after = "components that set sentence boundaries, but come after the parser: 1"
     assert after in refusal(*command, corpus)
-    (tmp_path / "train.tsv").write_text("a\tB\n")
+    (tmp_path / "train.json").write_text("{}")
     config = (tmp_path / "config.cfg").read_text().replace("spacy.Corpus.v1", "spacy-ssvm.Corpus.v1")
     (tmp_path / "config.cfg").write_text(config)
-    assert "python -m spacy convert" in refusal(*command, tmp_path / "train.tsv")
+    assert "python -m spacy convert" in refusal(*command, tmp_path / "train.json")

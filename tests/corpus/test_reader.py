@@ -351,10 +351,10 @@ def test_bad_settings_are_refused(path, settings, message):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("none.spacy", "there is no file or folder"), ("train.tsv", "spacy convert"), ("folder", "does not contain")],
+    [("none.spacy", "there is no file or folder"), ("train.json", "spacy convert"), ("folder", "does not contain")],
 )
 def test_a_path_without_a_corpus_is_named_with_its_setting(tmp_path, nlp, name, said):
-    (tmp_path / "train.tsv").write_text("word\tTAG\n")
+    (tmp_path / "train.json").write_text("{}")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "train.tsv").write_text("word\tTAG\n")
     nlp.config["paths"] = {"train": str(tmp_path / name), "dev": None}

@@ -393,6 +393,15 @@ def described(corpus: CorpusDescription) -> list[str]:
                 f"{corpus.n_known:,} of its {counted(corpus.n_dev, 'Doc')} are training Docs, too: scores on it say "
                 "little about new text. Name another one, or remove them from training"
             )
+        unseen = sorted(corpus.dev_entities.keys() - corpus.entities.keys())
+        if corpus.entities and not corpus.dev_entities:
+            lines.append("It has no entities: scores of an entity recogniser on it say nothing")
+        elif corpus.entities and unseen:
+            n_unseen = sum(corpus.dev_entities[label] for label in unseen)
+            lines.append(
+                f"{n_unseen:,} of its {sum(corpus.dev_entities.values()):,} entities have labels that the training "
+                f"corpus does not have: {listed(unseen)}"
+            )
     if corpus.bad:
         lines.append(f"{len(corpus.bad):,} {corpus.pieces} cannot be read and are left out: {listed(corpus.bad)}")
     return lines

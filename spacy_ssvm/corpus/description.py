@@ -37,6 +37,7 @@ class CorpusDescription:
         train: a file, or a folder of files.
         dev: the same, None if there is none.
         n_dev, n_known: its Docs, and how many of them have the text of a training Doc.
+        dev_entities: the number of its entities of each label.
         bad: the pieces of all these files that cannot be read, each with its place and the error.
         is_conllu: whether all training files are in CoNLL-U; then the bad pieces are sentences, otherwise Docs.
         n_sentences, n_words, n_docs: the training sentences that can be read, their words, and the Docs that a reader
@@ -59,6 +60,7 @@ class CorpusDescription:
     dev: Path | None
     n_dev: int
     n_known: int
+    dev_entities: Mapping[str, int]
     bad: Sequence[str]
     is_conllu: bool
     n_sentences: int
@@ -101,19 +103,21 @@ def describe(train: Path, dev: Path | None, merge_subtokens: bool = False) -> Co
     n: Counter[str] = Counter()
     analyses: Counter[tuple[str, str, str]] = Counter()
     entities: Counter[str] = Counter()
+    dev_entities: Counter[str] = Counter()
     known: set[str] = set()
     for doc in _docs(train, merge_subtokens, bad):
         known.add(doc.text)
         n += _counts(doc)
-        pos, tag, morph, iob, label = np.asarray(doc.to_array([POS, TAG, MORPH, ENT_IOB, ENT_TYPE])).T
+        pos, tag, morph = np.asarray(doc.to_array([POS, TAG, MORPH])).T
         upos, xpos, features = (_texts(doc.vocab.strings, keys) for keys in (pos, tag, morph))
         # spaCy's converter writes an underscore for words without features.
         analyses.update(zip(upos, xpos, ("" if text == "_" else text for text in features)))
-        entities.update(_texts(doc.vocab.strings, label[iob == _BEGINS]))
+        entities.update(_labels(doc))
     n_dev = n_known = 0
     for doc in _docs(dev, merge_subtokens, bad) if dev is not None else ():
         n_dev += 1
         n_known += doc.text in known
+        dev_entities.update(_labels(doc))
     for file in corpus_files(train):
         if file.name.endswith(conllu_reader.SUFFIX):
             n.update(kind for _, line in read_lines(file) if (kind := _kind_of_row(line)))
@@ -132,6 +136,7 @@ def describe(train: Path, dev: Path | None, merge_subtokens: bool = False) -> Co
         dev=dev,
         n_dev=n_dev,
         n_known=n_known,
+        dev_entities=dev_entities,
         bad=bad,
         is_conllu=all(file.name.endswith(conllu_reader.SUFFIX) for file in corpus_files(train)),
         n_sentences=n_sentences,
@@ -177,6 +182,12 @@ def _docs(path: Path, merge_subtokens: bool, bad: list[str]) -> Iterator[Doc]:
 def _texts(strings: StringStore, keys: np.ndarray) -> list[str]:
     known = {key: strings[key] for key in np.unique(keys).tolist()}
     return [known[key] for key in keys.tolist()]
+
+
+def _labels(doc: Doc) -> list[str]:
+    """The label of each entity."""
+    iob, label = np.asarray(doc.to_array([ENT_IOB, ENT_TYPE])).T
+    return _texts(doc.vocab.strings, label[iob == _BEGINS])
 
 
 def _counts(doc: Doc) -> Counter[str]:

@@ -276,6 +276,17 @@ def test_a_line_without_tag_is_named(tmp_path):
         [*read(path)]
 
 
+def test_development_entities_without_training_labels_are_named(tmp_path):
+    train = saved(tmp_path / "train.spacy", *map(doc, range(20)))
+    other = Doc(VOCAB, ["Rome", "Ann"], ents=["B-CITY", "B-PER"], tags=["NE", "NE"])
+    for dev, complaint in (
+        (other, "1 of its 2 entities have labels that the training corpus does not have: CITY"),
+        (doc(1, ents=False), "It has no entities"),
+    ):
+        path = saved(tmp_path / "dev.spacy", dev)
+        assert complaint in config_of("--data", train, "--dev", path)[1]
+
+
 def test_development_docs_that_are_training_docs_are_named(tmp_path):
     train = saved(tmp_path / "train.spacy", *[doc(n, n + 1, n + 2, n // 4) for n in range(20)])
     for n_new, are_named in ((2, True), (30, False)):

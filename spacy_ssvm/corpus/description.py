@@ -22,8 +22,11 @@ from .reader import SUFFIXES, SentenceCorpus, corpus_files, kind_of
 LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNORECASE)
 """The code in a file name such as `tr_imst-ud-train.conllu`, as in UD, `tr-train.conllu` or `train.tr.conllu`."""
 
-PART = re.compile("train|dev|test", re.IGNORECASE)
+PART = re.compile("train|dev|valid|test", re.IGNORECASE)
 """The parts of a corpus that files are named after."""
+
+DEV = ("dev", "valid")
+"""The names of the development part."""
 
 _BEGINS, _OUTSIDE = 3, 2
 """Values of ENT_IOB; 1 is inside an entity, and 0 is not annotated."""
@@ -235,9 +238,10 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
     """The training and the development corpus that a path names.
 
     Args:
-        path: the training file; the development file may lie next to it, under the same name with `dev` for `train`. Or
-            a folder with files `*train*` and `*dev*` of one format; one with training files only is a corpus as a
-            whole, and so is one with .spacy or .conllu files that are named after no part, such as annotated shards.
+        path: the training file; the development file may lie next to it, under the same name with `dev` or `valid` for
+            `train`. Or a folder with files `*train*` and `*dev*` or `*valid*` of one format; one with training files
+            only is a corpus as a whole, and so is one with .spacy or .conllu files that are named after no part, such
+            as annotated shards.
 
     Raises:
         ValueError: there is no such file, or there are several.
@@ -248,13 +252,14 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
                 f"{path} is no corpus that can be read: name a .spacy or .conllu file, or one with a word and its "
                 "entity tag a line, or convert it with python -m spacy convert"
             )
-        dev = path.with_name(path.name.replace("train", "dev"))
-        return path, dev if dev != path and dev.is_file() else None
+        named = [path.with_name(path.name.replace("train", part)) for part in DEV if "train" in path.name]
+        return path, next((dev for dev in named if dev.is_file()), None)
     if not path.is_dir():
         raise ValueError(f"there is no file or folder {path}")
     of_formats = [sorted(path.glob(f"*{suffix}")) for suffix in (*SUFFIXES, *COLUMNS)]
     files = next((found for found in of_formats if any("train" in file.name for file in found)), [])
-    train, dev_files = ([file for file in files if part in file.name] for part in ("train", "dev"))
+    train = [file for file in files if "train" in file.name]
+    dev_files = [file for file in files if any(part in file.name for part in DEV)]
     if not train:
         if any(found and not any(PART.search(file.name) for file in found) for found in of_formats[: len(SUFFIXES)]):
             return path, None

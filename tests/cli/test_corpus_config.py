@@ -227,10 +227,11 @@ def test_a_folder_may_have_several_files_of_columns_and_others(suffix, tmp_path)
     assert "Language te, components ner" in text and "has columns, and is converted: it has 40 documents" in text
 
 
-def test_a_folder_of_columns_is_converted(tmp_path):
+@pytest.mark.parametrize("dev", ["dev", "valid"])
+def test_a_folder_of_columns_is_converted(dev, tmp_path):
     folder = tmp_path / "wnut"
     folder.mkdir()
-    for part in ("train", "dev"):
+    for part in ("train", dev, "test"):
         (folder / f"te_{part}.conll").write_text("Bob\tB-per\nsleeps\tO\n\t\n😀\tO\nso\tO\n\n" * 5)
     text = said("init-config", tmp_path / "config.cfg", "--data", folder)
     assert "Language te, components ner" in text and "has columns, and is converted: it has 10 documents" in text
@@ -241,6 +242,8 @@ def test_a_folder_of_columns_is_converted(tmp_path):
     assert nlp.get_pipe("ner").labels == ("per",)
     load_model_from_config(config)
     assert "save it to one" in refusal("init-config", "-", "--data", folder)
+    beside = said("init-config", tmp_path / "other.cfg", "--data", folder / "te_train.conll")
+    assert f"te_{dev}.conll has columns" in beside
 
 
 def test_comments_before_a_sentence_are_no_words(tmp_path):

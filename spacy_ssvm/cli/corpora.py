@@ -55,6 +55,13 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
             exists with another content.
     """
     source, beside = find_files(data)
+    if (
+        config is not None
+        and data.is_dir()
+        and source == data / f"{config.stem}-train{FILE_TYPE}"
+        and column_files(data)
+    ):
+        raise ValueError(f"{source} may have been made of columns in {data} before: name the training file")
     if dev is not None and not dev.exists():
         raise ValueError(f"there is no file or folder {dev}")
     parts: dict[str, Path | None] = {"train": source, "dev": dev or beside}

@@ -19,7 +19,7 @@ from thinc.api import Config
 from typer.main import get_command
 from wasabi import msg
 
-from ..corpus.description import describe
+from ..corpus.description import column_files, describe, find_files
 from ..corpus.reader import corpus_files
 from ..files import replace_files
 from ..training.tuning import MIN_DOCUMENTS, n_epochs_of_halving
@@ -119,7 +119,7 @@ def fit_command(
     own = shlex.join(["python", "-m", "spacy", "ssvm", "fit", str(train), str(output), *options, *others])
     started = time.monotonic()
     try:
-        run = begun(output, own, train, force)
+        run = begun(output, own, train, [dev, resources], force)
         config_path = run.folder / "config.cfg"
         run.do("ssvm", "init-config", config_path, "--data", train, *options, "--force")
         config = util.load_config(config_path)
@@ -144,20 +144,24 @@ def fit_command(
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Stopped", str(error), exits=1)
     except KeyboardInterrupt:
-        msg.fail("Interrupted", "The same command goes on with the step that was interrupted.", exits=1)
+        same = "The same command, without --force," if force else "The same command"
+        msg.fail("Interrupted", f"{same} goes on with the step that was interrupted.", exits=1)
     _show_end(run, best, learn_dev)
 
 
-def begun(output: Path, own: str, train: Path, force: bool) -> CommandRun:
-    """The run in a folder, a new one or one of the same command that was interrupted. own: this command.
+def begun(output: Path, own: str, train: Path, others: Sequence[Path | None], force: bool) -> CommandRun:
+    """The run in a folder, a new one or one of the same command that was interrupted.
+
+    Args:
+        own: this command.
+        others: what else it reads.
 
     Raises:
         OSError: the folder cannot be written to.
-        ValueError: there is no corpus, or the folder has other files, results of another command, or of a corpus that
-            has changed since.
+        ValueError: there is no corpus, or the folder has other files, results of another command, or of files that have
+            changed since its last step.
     """
-    if not train.exists():
-        raise ValueError(f"there is no file or folder {train}")
+    sources = [source for source in (*find_files(train), *others) if source is not None]
     record = output / COMMANDS
     if record.is_file() and not force:
         first, *lines = record.read_text("utf8").splitlines() or [""]
@@ -166,7 +170,8 @@ def begun(output: Path, own: str, train: Path, force: bool) -> CommandRun:
                 f"{output} has the results of another command: {first[2:]}. Name another folder, "
                 "or add --force to start anew in this one"
             )
-        changed = [file for file in corpus_files(train) if file.stat().st_mtime > record.stat().st_mtime]
+        files = [file for source in sources for file in corpus_files(source) or column_files(source)]
+        changed = [file for file in files if file.stat().st_mtime > record.stat().st_mtime]
         if changed and lines:
             raise ValueError(f"{changed[0]} has changed since {output} was made: add --force to start anew")
         match = re.fullmatch(r"# plan: (\[.*\])", lines[0]) if lines else None
@@ -246,7 +251,8 @@ def _pilot(config: Config) -> tuple[float, float]:
 def _learn_dev(run: CommandRun, config_path: Path, config: Config, epochs: int) -> None:
     """Train for as many epochs on both corpora, put together in a folder."""
     both = run.folder / "train-and-dev"
-    both.mkdir(exist_ok=True)
+    shutil.rmtree(both, ignore_errors=True)
+    both.mkdir()
     for part in ("train", "dev"):
         for number, file in enumerate(corpus_files(Path(config["paths"][part]))):
             shutil.copy(file, both / f"{part}-{number}{file.suffix}")

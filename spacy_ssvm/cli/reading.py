@@ -23,6 +23,7 @@ from spacy.training.corpus import FILE_TYPE
 from thinc.api import Config
 from wasabi import msg
 
+from ..corpus.columns import may_have_columns
 from ..corpus.reader import ColumnCorpus, corpus_files
 from ..pipeline.component import SsvmPipe
 
@@ -193,7 +194,8 @@ def dev_reader(
     config = {"reader": {**settings, "@readers": reader, "path": str(path)}}
     resolved: Reader = util.registry.resolve(config)["reader"]
     if isinstance(resolved, ColumnCorpus):
-        show_input(resolved.corpus.gold_tokens, resolved.columns)
+        has_columns = path.is_file() and may_have_columns(path)  # Nothing says what is between their words.
+        show_input(resolved.corpus.gold_tokens or has_columns, resolved.columns)
     return resolved
 
 

@@ -1,8 +1,9 @@
 """Files with a word a line, as corpora of entities come: words in the first column, tags of entities in the last one.
 
-Columns are separated by tabs or spaces, and sentences by lines without text. A line that begins with -DOCSTART- begins
-a document; without any, each sentence is one. Of three columns or more, the second one has parts of speech. Lines
-before a sentence that begin with # and a space or tab, and have no tag at their end, are comments.
+Columns are separated by tabs or spaces, but not by other white space, which words may have; sentences by lines without
+text. A line that begins with -DOCSTART- begins a document; without any, each sentence is one. Of three columns or more,
+the second one has parts of speech. Lines before a sentence that begin with # and a space or tab, and have no tag at
+their end, are comments.
 
 Or files with a sentence a line, of words such as New|B-GPE or New|NNP|B-GPE.
 """
@@ -84,7 +85,7 @@ def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
     for number, content in read_lines(path):
         line = content.decode("utf8", "surrogateescape").rstrip()
         is_first = not block or (len(block) == 1 and block[0][1].startswith(_MARK))
-        if is_first and line.startswith(_COMMENTS) and _TAG.fullmatch(line.split()[-1]) is None:
+        if is_first and (line + " ").startswith(_COMMENTS) and _TAG.fullmatch(line.split()[-1]) is None:
             continue
         is_sentence = _SENTENCE.fullmatch(line) is not None
         if block and (not line or line.startswith(_MARK) or is_sentence):
@@ -103,14 +104,14 @@ def _row(line: str, number: int) -> _Row:
         text_of(line.encode("utf8", "surrogateescape"))
     except ValueError as error:
         raise ValueError(f"line {number}: {error}") from error
-    columns = line.split("\t") if "\t" in line else line.split()
+    columns = [column.strip() for column in (line.split("\t") if "\t" in line else re.split(" +", line.strip(" ")))]
     if len(columns) < 2 or _TAG.fullmatch(columns[-1]) is None:
         raise ValueError(
             f"line {number}: the last of several columns is to be the tag of an entity, such as B-PER or O, and this "
             f"is {line[:80]!r}"
         )
-    pos = columns[1].strip() if len(columns) > 2 else ""
-    return _Row(columns[0].strip(), "" if pos in ("-", "_", "-X-") else pos, columns[-1])
+    pos = columns[1] if len(columns) > 2 else ""
+    return _Row(columns[0], "" if pos in ("-", "_", "-X-") else pos, columns[-1])
 
 
 def _doc(sentences: Sequence[Sequence[_Row]], vocab: Vocab) -> Doc:

@@ -256,18 +256,19 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
         return path, next((dev for dev in named if dev.is_file()), None)
     if not path.is_dir():
         raise ValueError(f"there is no file or folder {path}")
+    whole = corpus_files(path)
     of_formats = [sorted(path.glob(f"*{suffix}")) for suffix in (*SUFFIXES, *COLUMNS)]
-    files = next((found for found in of_formats if any("train" in file.name for file in found)), [])
-    train = [file for file in files if "train" in file.name]
-    dev_files = [file for file in files if any(part in file.name for part in DEV)]
+    files = next((found for found in of_formats if any("train" in file.name.lower() for file in found)), [])
+    train = [file for file in files if "train" in file.name.lower()]
+    dev_files = [file for file in files if file not in train and any(part in file.name.lower() for part in DEV)]
     if not train:
-        if any(found and not any(PART.search(file.name) for file in found) for found in of_formats[: len(SUFFIXES)]):
+        if whole and not any(PART.search(str(file.relative_to(path))) for file in whole):
             return path, None
         raise ValueError(
             f"{path} has no file *train* in a format that can be read ({', '.join((*SUFFIXES, *COLUMNS))}): name the "
             "training file instead of the folder"
         )
-    if len(dev_files) > 1 or (len(train) > 1 and train != files):
+    if len(dev_files) > 1 or (len(train) > 1 and train != (whole or column_files(path))):
         many = dev_files if len(dev_files) > 1 else train
         raise ValueError(
             f"{path} has several files of a kind ({listed([file.name for file in many])}): put the training files into "
@@ -277,7 +278,7 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
 
 
 def column_files(folder: Path) -> list[Path]:
-    """The files of a folder with a word a line; those named after a part of the corpus, if there are any."""
+    """The files of a folder with a word a line; if some are named after a part of the corpus, these."""
     files = [file for suffix in COLUMNS for file in sorted(folder.glob(f"*{suffix}"))]
     return [file for file in files if PART.search(file.name)] or files
 

@@ -143,7 +143,11 @@ class SentenceCorpus(Corpus):
             except Exception as error:
                 self.left_out.append(f"{self.place}, {quoted(doc)}: {error}")
             else:
-                yield from examples
+                # Its sentences do not know any more that what is between words is unknown.
+                is_given = self.max_length > 0 and doc.has_unknown_spaces
+                for example in examples:
+                    reference = example.reference
+                    yield Example(unannotated(reference), reference) if is_given else example
 
     def _make_example(self, nlp: Language, reference: Doc, gold_preproc: bool) -> Example:
         is_given = gold_preproc or self.gold_tokens or reference.has_unknown_spaces

@@ -47,7 +47,8 @@ def deal(
     files = [file for file in corpus_files(path) if file.suffix in formats]
     if not files:
         raise ValueError(
-            f"{path} is no {' or '.join(formats)} file, and no folder of them: convert the corpus (spacy convert) first"
+            f"{path} is no {' or '.join(formats)} file, and no folder of them: convert the corpus first, columns "
+            "by spacy ssvm init-config --data, others by spacy convert"
         )
     parts = [folder / f"{PART}{number}" for number in range(n_parts)]
     docbins, left_out, n_docs = _DocBins(parts), list[str](), 0

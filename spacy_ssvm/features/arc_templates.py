@@ -66,7 +66,7 @@ def parse_arc_template(text: str) -> ArcTemplate:
         role, _, rest = piece.partition(".")
         if piece in RELATIONS:
             relations.append(piece)
-        elif piece.startswith(_BETWEEN) and "[" not in piece:
+        elif piece.startswith(_BETWEEN) and rest.replace(".", "").isidentifier():
             _token_part(text, f"{rest}[0]")
             between.append(rest)
         elif role in ROLES and "[" in rest:

@@ -8,7 +8,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_config_from_str, load_model_from_config
 
 from spacy_ssvm.cli.settings import CHUNK_TEMPLATES
-from spacy_ssvm.corpus.description import describe
+from spacy_ssvm.corpus.description import describe, find_files
 from spacy_ssvm.corpus.reader import SentenceCorpus
 
 from .calling import call, refusal, said
@@ -206,6 +206,46 @@ def test_a_line_may_be_a_sentence(tmp_path):
         assert [(token.text, token.tag_) for token in ours] == [(token.text, token.tag_) for token in theirs]
         assert [(ent.text, ent.label_) for ent in ours.ents] == [(ent.text, ent.label_) for ent in theirs.ents] != []
     assert next(found, None) is None
+
+
+def test_white_space_within_and_around_columns(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text("# a\n# \n10\u00a0000 CD O\neuros  NN O\nAnn\tNN\t B-PER\n")
+    (found,) = read(path)
+    assert [(token.text, token.tag_) for token in found] == [("10\u00a0000", "CD"), ("euros", "NN"), ("Ann", "NN")]
+    assert [ent.text for ent in found.ents] == ["Ann"]
+
+
+def test_words_of_long_documents_stay_as_they_are(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text("-DOCSTART- O\n\n" + "a@b-c.de O\ncan't O\nNew-York, B-LOC\n\n" * 3)
+    examples = [*SentenceCorpus(path, max_length=5)(NLP)]
+    assert [token.text for token in examples[0].predicted] == ["a@b-c.de", "can't", "New-York,"] and len(examples) == 3
+
+
+def test_a_folder_is_read_as_its_names_say(tmp_path):
+    """Or not at all: a corpus of several files is all that is in its folder."""
+
+    def parts(name, *files):
+        for file in files:
+            (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / file).write_text(f"{file}\tB-X\n")
+        return tmp_path / name
+
+    for folder in (
+        parts("a", "train_1.conll", "train_2.conll", "test.tsv"),
+        parts("b", "train_1.conllu", "train_2.conllu", "test/test.conllu"),
+        parts("c", "train_1.conll", "train_2.conll", "old/e.spacy"),
+    ):
+        with pytest.raises(ValueError, match="has several files of a kind"):
+            find_files(folder)
+    folder = parts("d", "Train_valid.conll", "Valid.conll", "test.conll")
+    assert find_files(folder) == (folder / "Train_valid.conll", folder / "Valid.conll")
+    folder = parts("e", "x/0.conllu", "y/0.conllu")
+    assert find_files(folder) == (folder, None)
+    folder = parts("f", "train.txt", "dev.txt")
+    said("init-config", folder / "config.cfg", "--data", folder)
+    assert "may have been made of columns" in refusal("init-config", folder / "config.cfg", "--data", folder, "--force")
 
 
 def test_words_with_a_bar_are_no_sentences(tmp_path):

@@ -91,7 +91,24 @@ def test_results_are_not_mixed(corpus, tmp_path):
     assert f"has the results of another command: python -m spacy ssvm fit {corpus} {out}. Name another folder" in wrong
     os.utime(corpus, (2e9, 2e9))
     assert "train.spacy has changed since" in refusal("fit", corpus, out)
-    assert fit.begun(out, "other", corpus, force=True).done == []
+    assert fit.begun(out, "other", corpus, [], force=True).done == []
+
+
+def test_results_of_files_that_have_changed_are_not_taken(tmp_path):
+    columns, lists, out = (tmp_path / name for name in ("columns", "lists", "out"))
+    for folder in (columns, lists, out):
+        folder.mkdir()
+    sources = [columns / "train_1.conll", columns / "train_2.conll", lists / "city.txt", tmp_path / "dev.conll"]
+    for path in sources:
+        path.write_text("Oslo\tB-LOC\n")
+        os.utime(path, (1e9, 1e9))
+    (out / "commands.sh").write_text("# own\nls\n")
+    for path in sources:
+        assert fit.begun(out, "own", columns, [lists, sources[-1]], force=False).done == ["ls"]
+        os.utime(path, (2e9, 2e9))
+        with pytest.raises(ValueError, match=f"{path.name} has changed since"):
+            fit.begun(out, "own", columns, [lists, sources[-1]], force=False)
+        os.utime(path, (1e9, 1e9))
 
 
 def test_what_cannot_be_learnt_is_said(tmp_path):
@@ -99,7 +116,7 @@ def test_what_cannot_be_learnt_is_said(tmp_path):
     assert "there is no file or folder" in refusal("fit", train, out) and not out.exists()
     saved(train, 1)
     assert "1 document, so there is nothing to divide. Name one with --dev" in refusal("fit", train, out)
-    fit.begun(out, "another one", train, force=False)
+    fit.begun(out, "another one", train, [], force=False)
 
 
 def test_what_is_tried(tmp_path):
@@ -134,7 +151,11 @@ def test_all_of_it(tmp_path):
     """Trials, and a pipeline that has learnt from the development corpus, too."""
     saved(tmp_path / "dev.spacy", 25)
     out = tmp_path / "out"
-    text = said("fit", saved(tmp_path / "train.spacy", 60), out, "--minutes", 1, "--learn-dev")
+    (out / "train-and-dev").mkdir(parents=True)
+    (out / "train-and-dev" / "old.spacy").write_text("")
+    train = saved(tmp_path / "train.spacy", 60)
+    text = said("fit", train, out, "--minutes", 1, "--learn-dev", "--force")
     assert "Best: label_costs.O =" in text and "with-dev/model-last" in text
     assert [shlex.split(line)[4] for line in commands(out)].count("tune") == 1
+    assert sorted(path.name for path in (out / "train-and-dev").iterdir()) == ["dev-0.spacy", "train-0.spacy"]
     spacy.load(out / "with-dev" / "model-last")

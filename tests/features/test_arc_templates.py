@@ -59,6 +59,7 @@ def test_template_is_written_in_the_order_of_the_roles(text, written):
         ("head.bias", "cannot read"),
         (r"head.\1[0]", r'": cannot read "\\1'),
         ("head.ta:g[0]", '": cannot read "ta:g'),
+        ("mod.tag[0]+between.1x", 'cannot read "between.1x"; write head'),
         ("mod.lowr[0]", "did you mean lower"),
         ("mod.tag[0]+between.lowr", "did you mean lower"),
         (f"head.tag[{MAX_OFFSET + 1}]", "offset 101"),

@@ -77,7 +77,7 @@ def test_what_the_teacher_leaves_out_is_left_open(tmp_path, monkeypatch: pytest.
     vocab = spacy.blank("en").vocab
     DocBin(docs=[Doc(vocab, words=["May", "saw", "Ulm"], ents=["B-PERSON", "O", "O"])]).to_disk(tmp_path / "a.spacy")
     new_label.new_label(tmp_path / "a.spacy", tmp_path / "opened")
-    (doc,) = DocBin().from_disk(tmp_path / "opened" / "a.spacy").get_docs(vocab)
+    (doc,) = DocBin().from_disk(tmp_path / "opened" / "000000.spacy").get_docs(vocab)
     assert [token.ent_iob_ for token in doc] == ["B", "", ""] and doc.ents[0].label_ == "PERSON"
 
 

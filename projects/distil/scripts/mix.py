@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from spacy_ssvm.corpus.reader import corpus_files
+from spacy_ssvm.corpus.reader import SUFFIXES, corpus_files
 
 
 def mix(
@@ -16,6 +16,8 @@ def mix(
     weight: Annotated[int, typer.Argument(min=1, help="How often a gold sentence counts; a silver one counts once")],
 ) -> None:
     """Make a folder to train on. A sentence that is there K times has K times its loss in the objective of a solver."""
+    if bad := [file for file in (*corpus_files(silver), *corpus_files(gold)) if not file.name.endswith(SUFFIXES)]:
+        raise typer.BadParameter(f"{bad[0]} is no .spacy or .conllu file: convert it by spacy ssvm init-config --data")
     output.mkdir(parents=True)
     for number, file in enumerate(corpus_files(silver)):
         shutil.copy(file, output / f"silver-{number:06}{file.suffix}")

@@ -20,9 +20,9 @@ def new_label(
     """Leave open whether tokens outside of the teacher's entities are in one."""
     output.mkdir(parents=True)
     vocab = Vocab()
-    for file in corpus_files(silver):
+    for number, file in enumerate(corpus_files(silver)):
         docs = DocBin().from_disk(file).get_docs(vocab)
-        DocBin(docs=map(opened, docs)).to_disk(output / file.name)
+        DocBin(docs=map(opened, docs)).to_disk(output / f"{number:06}.spacy")
 
 
 def opened(doc: Doc) -> Doc:

@@ -100,6 +100,10 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
                 "split keeps them"
             )
     if config is not None:
+        if contents and source.resolve() in config.resolve().parents:
+            raise ValueError(
+                f"{source} is a corpus as a whole, to which files would be added: save the config elsewhere"
+            )
         if any(config.with_name(name).resolve() in (source.resolve(), data.resolve()) for name in contents):
             raise ValueError(f"{source} would be overwritten: give the config another name than {config}")
         _save(config.parent, contents, force)

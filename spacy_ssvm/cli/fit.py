@@ -1,7 +1,7 @@
 """`spacy ssvm fit`: from a corpus to a pipeline and a report, by the commands that a user would give."""
 
+import hashlib
 import math
-import re
 import shlex
 import shutil
 import time
@@ -52,6 +52,7 @@ class CommandRun:
     Attributes:
         folder: of the results.
         own: the command of the run itself.
+        read: a digest of each file that it reads.
         plan: the plan for its time.
         done: the commands that are done.
         n_given: how many commands have been given in this process.
@@ -59,6 +60,7 @@ class CommandRun:
 
     folder: Path
     own: str
+    read: dict[str, str]
     plan: Plan | None = None
     done: list[str] = field(default_factory=list)
     n_given: int = 0
@@ -73,14 +75,17 @@ class CommandRun:
         if self.done[place : place + 1] == [line]:
             msg.info("This was done before the interruption")
             return
-        get_command(app).main(args=arguments, prog_name="python -m spacy", standalone_mode=False)
+        # By `main`, an interruption would be a status that is returned.
+        program = get_command(app)
+        with program.make_context("python -m spacy", arguments) as context:
+            program.invoke(context)
         self.done[place:] = [line]
         self.save()
 
     def save(self) -> None:
         """Write the file of commands."""
         plan = [] if self.plan is None else [f"# plan: {srsly.json_dumps(list(self.plan))}"]
-        lines = [f"# {self.own}", *plan, *self.done]
+        lines = [f"# {self.own}", f"# read: {srsly.json_dumps(self.read)}", *plan, *self.done]
         replace_files(self.folder, {COMMANDS: "".join(f"{line}\n" for line in lines).encode()})
 
 
@@ -159,30 +164,39 @@ def begun(output: Path, own: str, train: Path, others: Sequence[Path | None], fo
     Raises:
         OSError: the folder cannot be written to.
         ValueError: there is no corpus, or the folder has other files, results of another command, or of files that have
-            changed since its last step.
+            changed since.
     """
     sources = [source for source in (*find_files(train), *others) if source is not None]
+    files = [file for source in sources for file in corpus_files(source) or column_files(source)]
+    read = {
+        str(file): hashlib.blake2b(file.read_bytes(), digest_size=8).hexdigest() for file in files if file.is_file()
+    }
     record = output / COMMANDS
     if record.is_file() and not force:
         first, *lines = record.read_text("utf8").splitlines() or [""]
-        if lines and first != f"# {own}":
+        before, plan = (_noted(name, lines) for name in ("read", "plan"))
+        done = [line for line in lines if not line.startswith("#")]
+        if done and first != f"# {own}":
             raise ValueError(
                 f"{output} has the results of another command: {first[2:]}. Name another folder, "
                 "or add --force to start anew in this one"
             )
-        files = [file for source in sources for file in corpus_files(source) or column_files(source)]
-        changed = [file for file in files if file.stat().st_mtime > record.stat().st_mtime]
-        if changed and lines:
-            raise ValueError(f"{changed[0]} has changed since {output} was made: add --force to start anew")
-        match = re.fullmatch(r"# plan: (\[.*\])", lines[0]) if lines else None
-        plan = Plan(*srsly.json_loads(match[1])) if match else None
-        return CommandRun(output, own, plan, [line for line in lines if not line.startswith("#")])
+        changed = sorted({*(before or {}).items()} ^ {*read.items()})
+        if done and changed:
+            raise ValueError(f"{changed[0][0]} has changed since {output} was made: add --force to start anew")
+        return CommandRun(output, own, read, None if plan is None else Plan(*plan), done)
     if output.is_dir() and any(output.iterdir()) and not force:
         raise ValueError(f"{output} has other files: name a folder of its own, or add --force")
     output.mkdir(parents=True, exist_ok=True)
-    run = CommandRun(output, own)
+    run = CommandRun(output, own, read)
     run.save()
     return run
+
+
+def _noted(name: str, lines: Sequence[str]) -> Any:
+    """The value of a name in comments of the file of commands; None if there is none."""
+    mark = f"# {name}: "
+    return next((srsly.json_loads(line.removeprefix(mark)) for line in lines if line.startswith(mark)), None)
 
 
 def _grids(config: Config, max_trials: int) -> Iterator[tuple[str, list[str]]]:
@@ -265,9 +279,13 @@ def _learn_dev(run: CommandRun, config_path: Path, config: Config, epochs: int) 
 def _show_end(run: CommandRun, best: dict[str, Any], learn_dev: bool) -> None:
     model = run.folder / ("with-dev/model-last" if learn_dev else "model-best")
     size = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
-    scores = {name: value for name, value in best["other_scores"].items() if isinstance(value, float)}
+    scores = util.load_meta(run.folder / "model-best" / "meta.json")["performance"]  # as compressed
     weights = util.load_config(run.folder / "model-best" / "config.cfg")["training"]["score_weights"]
-    named = [f"{name} {100 * scores[name]:.2f}" for name, weight in weights.items() if weight and name in scores]
+    named = [
+        f"{name} {100 * scores[name]:.2f}"
+        for name, weight in weights.items()
+        if weight and scores.get(name) is not None
+    ]
     msg.divider("Result")
     msg.good(
         f"{model}, {size / 1e6:.1f} MB: {', '.join(named)} on the development corpus, after epoch {best['epoch'] + 1}"

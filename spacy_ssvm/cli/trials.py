@@ -216,7 +216,10 @@ def parsed_grid(grid: Sequence[str], block: dict[str, Any]) -> dict[str, list[An
         if not equals:
             raise ValueError(f"--grid {option}: expected NAME=VALUES, such as C=0.1,1")
         if _is_setting(name, block):
-            values.setdefault(name, []).extend(map(_value, texts.split(",")))
+            found = list(map(_value, texts.split(",")))
+            if "off" in found and _section(block, name.split(".")) is None:
+                raise ValueError(f"--grid {option}: the component has no {name} that could be off")
+            values.setdefault(name, []).extend(found)
             continue
         if name not in tunable:
             if "." in name:

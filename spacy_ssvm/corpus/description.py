@@ -22,11 +22,11 @@ from .reader import SUFFIXES, SentenceCorpus, corpus_files, kind_of
 LANGUAGE = re.compile(r"(?:train[-_.])?(?!ud[-_.])([a-z]{2,3})[-_.]", re.IGNORECASE)
 """The code in a file name such as `tr_imst-ud-train.conllu`, as in UD, `tr-train.conllu` or `train.tr.conllu`."""
 
-PART = re.compile("train|dev|valid|test", re.IGNORECASE)
-"""The parts of a corpus that files are named after."""
-
-DEV = ("dev", "valid")
+_DEV = re.compile("dev|validation|valid|(?<![a-z])val(?![a-z])", re.IGNORECASE)
 """The names of the development part."""
+
+PART = re.compile(f"train|test|{_DEV.pattern}", re.IGNORECASE)
+"""The parts of a corpus that files are named after."""
 
 _BEGINS, _OUTSIDE = 3, 2
 """Values of ENT_IOB; 1 is inside an entity, and 0 is not annotated."""
@@ -238,10 +238,10 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
     """The training and the development corpus that a path names.
 
     Args:
-        path: the training file; the development file may lie next to it, under the same name with `dev` or `valid` for
-            `train`. Or a folder with files `*train*` and `*dev*` or `*valid*` of one format; one with training files
-            only is a corpus as a whole, and so is one with .spacy or .conllu files that are named after no part, such
-            as annotated shards.
+        path: the training file; the development file may lie next to it, under the same name with `dev`, `valid`,
+            `validation` or `val` for `train`. Or a folder with files of one format that are named so; one with training
+            files only is a corpus as a whole, and so is one with .spacy or .conllu files that are named after no part,
+            such as annotated shards.
 
     Raises:
         ValueError: there is no such file, or there are several.
@@ -252,15 +252,15 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
                 f"{path} is no corpus that can be read: name a .spacy or .conllu file, or one with a word and its "
                 "entity tag a line, or convert it with python -m spacy convert"
             )
-        named = [path.with_name(path.name.replace("train", part)) for part in DEV if "train" in path.name]
-        return path, next((dev for dev in named if dev.is_file()), None)
+        beside = (file for file in sorted(path.parent.iterdir()) if file != path and file.is_file())
+        return path, next((file for file in beside if _DEV.sub("train", file.name) == path.name), None)
     if not path.is_dir():
         raise ValueError(f"there is no file or folder {path}")
     whole = corpus_files(path)
     of_formats = [sorted(path.glob(f"*{suffix}")) for suffix in (*SUFFIXES, *COLUMNS)]
     files = next((found for found in of_formats if any("train" in file.name.lower() for file in found)), [])
     train = [file for file in files if "train" in file.name.lower()]
-    dev_files = [file for file in files if file not in train and any(part in file.name.lower() for part in DEV)]
+    dev_files = [file for file in files if file not in train and _DEV.search(file.name)]
     if not train:
         if whole and not any(PART.search(str(file.relative_to(path))) for file in whole):
             return path, None

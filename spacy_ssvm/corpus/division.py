@@ -86,7 +86,7 @@ def divide(path: Path, seed: int) -> Division:
     pieces = _docs(files) if suffixes == {FILE_TYPE} else _sentences(files)
     if len(pieces.sizes) < 2:
         kind = list(pieces.units)[-1].removesuffix("s")
-        raise ValueError(f"{path} has {counted(len(pieces.sizes), kind)}, so there is nothing to divide")
+        raise ValueError(f"the corpus has {counted(len(pieces.sizes), kind)}, so there is nothing to divide")
     kind, kept = _kept(pieces, max(1, round(SHARE * sum(pieces.sizes))), seed)
     dev = [piece for unit in kept for piece in unit]
     train = sorted(set(range(len(pieces.sizes))) - set(dev))

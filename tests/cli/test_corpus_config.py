@@ -136,6 +136,7 @@ def test_annotated_shards_are_a_corpus(tmp_path):
         saved(shards / f"{number:06}.spacy", *map(doc, range(10)))
     said("init-config", tmp_path / "a.cfg", "--data", shards, "--dev", dev)
     assert load_config(tmp_path / "a.cfg")["paths"]["train"] == str(shards)
+    assert "to which files would be added" in refusal("init-config", shards / "out" / "a.cfg", "--data", shards)
     (shards / "000001.spacy").rename(shards / "a-dev.spacy")
     assert "has no file *train*" in refusal("init-config", tmp_path / "b.cfg", "--data", shards)
 

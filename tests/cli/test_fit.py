@@ -10,6 +10,7 @@ from spacy.util import load_config
 
 from spacy_ssvm.cli import fit
 from spacy_ssvm.cli.fit import Plan
+from spacy_ssvm.pipeline.component import SsvmPipe
 
 from .calling import refusal, said
 
@@ -57,22 +58,17 @@ def test_a_corpus_becomes_a_pipeline(tmp_path):
 
 
 def test_an_interrupted_run_goes_on(corpus, tmp_path, monkeypatch):
-    out, get_command = tmp_path / "out", fit.get_command
+    out = tmp_path / "out"
+    learn = SsvmPipe.update
 
-    class Interrupted:
-        def __init__(self, app):
-            self.app = app
+    def interrupted(*args, **settings):
+        raise KeyboardInterrupt
 
-        def main(self, args, **settings):
-            if args[0] == "train":
-                raise KeyboardInterrupt
-            return get_command(self.app).main(args=args, **settings)
-
-    monkeypatch.setattr(fit, "get_command", Interrupted)
+    monkeypatch.setattr(SsvmPipe, "update", interrupted)
     assert "The same command goes on with the step that was interrupted" in refusal("fit", corpus, out)
     assert len(commands(out)) == 1 and not (out / "model-best").exists()
     before = (out / "config.cfg").stat().st_mtime_ns
-    monkeypatch.setattr(fit, "get_command", get_command)
+    monkeypatch.setattr(SsvmPipe, "update", learn)
     monkeypatch.delattr(fit, "_plan")  # It is known.
     text = said("fit", corpus, out)
     assert text.count("This was done before the interruption") == 1 and len(commands(out)) == 3
@@ -89,8 +85,6 @@ def test_results_are_not_mixed(corpus, tmp_path):
     (out / "commands.sh").write_text(f"# python -m spacy ssvm fit {corpus} {out}\nls\n")
     wrong = refusal("fit", corpus, out, "--lang", "nl")
     assert f"has the results of another command: python -m spacy ssvm fit {corpus} {out}. Name another folder" in wrong
-    os.utime(corpus, (2e9, 2e9))
-    assert "train.spacy has changed since" in refusal("fit", corpus, out)
     assert fit.begun(out, "other", corpus, [], force=True).done == []
 
 
@@ -102,13 +96,17 @@ def test_results_of_files_that_have_changed_are_not_taken(tmp_path):
     for path in sources:
         path.write_text("Oslo\tB-LOC\n")
         os.utime(path, (1e9, 1e9))
-    (out / "commands.sh").write_text("# own\nls\n")
+    run = fit.begun(out, "own", columns, [lists, sources[-1]], force=False)
+    run.done.append("ls")
+    run.save()
     for path in sources:
+        path.touch()
         assert fit.begun(out, "own", columns, [lists, sources[-1]], force=False).done == ["ls"]
-        os.utime(path, (2e9, 2e9))
+        path.write_text("Ulm\tB-LOC\n")
+        os.utime(path, (1e9, 1e9))
         with pytest.raises(ValueError, match=f"{path.name} has changed since"):
             fit.begun(out, "own", columns, [lists, sources[-1]], force=False)
-        os.utime(path, (1e9, 1e9))
+        path.write_text("Oslo\tB-LOC\n")
 
 
 def test_what_cannot_be_learnt_is_said(tmp_path):

@@ -137,6 +137,8 @@ def test_settings_of_the_component(config):
     best = load_config(path.parent / "best.cfg")["components"]["ssvm_tagger"]
     assert best["label_costs"]["NOUN"] == 1 and best["model"]["features"]["extra"] == ["lower_prefix5[0]"]
     assert "no such setting" in complaint(tune(path, "--grid", "label_cost.N=1"))
+    lacking = complaint(tune(path, "--grid", "model.features.gazetteers.city=on,off"))
+    assert "has no model.features.gazetteers.city that could be off" in lacking
     assert "keep_fraction must be above 0" in complaint(tune(path, "--grid", "keep_fraction=0"))
 
 

@@ -18,7 +18,7 @@ from ..corpus.conllu_reader import SUFFIX
 from ..corpus.description import column_files, find_files
 from ..corpus.division import Division, divide
 from ..corpus.reader import corpus_files
-from ..files import replace_files, report_left_out
+from ..files import listed, replace_files, report_left_out
 from ..wording import counted
 from .reading import failing
 
@@ -76,6 +76,8 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
                 raise ValueError(f"{path} has columns, and is converted into a file beside the config: save it to one")
             left_out: list[str] = []
             docs = [doc for file in columns for doc in read_columns(file, Vocab(), left_out)]
+            if docs and len(left_out) > sum(len(list(doc.sents)) for doc in docs):
+                raise ValueError(f"most of the sentences of {path} cannot be read: {listed(left_out)}")
             report_left_out(path, left_out, not docs, "sentences")
             names[part] = f"{config.stem}-{part}{FILE_TYPE}"
             contents[names[part]] = DocBin(docs=docs).to_bytes()

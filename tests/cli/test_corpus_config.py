@@ -308,6 +308,13 @@ def test_a_sentence_that_cannot_be_read_leaves_others(lines, complaint, tmp_path
         assert [doc.text.strip() for doc in read(path)] == ["Bob", "Ada"]
 
 
+def test_a_file_in_another_encoding_is_refused(tmp_path):
+    path = tmp_path / "te.conll"
+    path.write_bytes("Zoë B-PER\n\nÅsa B-PER\n\nAnn B-PER\n".encode("latin-1"))
+    said = refusal("init-config", tmp_path / "a.cfg", "--data", path)
+    assert "most of the sentences" in said and "te.conll, line 1: this is not text in UTF-8" in said
+
+
 def test_a_line_without_tag_is_named(tmp_path):
     path = tmp_path / "a.conll"
     path.write_text("Bob B-PER\n\nsleeps VB\n")

@@ -58,6 +58,10 @@ TUNED: dict[str, dict[str, dict[str, float]]] = {
     "spacy-ssvm.SGD.v1": {"parser": {"C": 0.03}, "senter": {"C": 0.03}},
 }
 """Solver → component → parameters other than the solver's defaults; for DCD, the factories have them."""
+OF_ORDER_1 = tuple(
+    f"spacy-ssvm.{name}.v1" for name in ("DCA", "ExponentiatedGradient", "LBFGS", "LSE", "LSECuttingPlane")
+)
+"""Solvers that need exact marginals, or exactly the structures after the best, which trees have only of order 1."""
 SECTIONS = ("augmenter", "classes", "clusters", "gazetteers", "label_costs", "patterns")
 """Settings of ours that a section can give. A config leaves them out while they are empty, so that one can be added."""
 BASE = Path(__file__).with_name("static") / "base.cfg"
@@ -108,6 +112,8 @@ def config_of(
     config = Config().from_disk(BASE, interpolate=False)
     config["nlp"].update(lang=lang, pipeline=names)
     config["components"] = {name: {**COMPONENTS[name], "solver": _solver_block(name, solver)} for name in names}
+    if "parser" in names and solver in OF_ORDER_1:
+        config["components"]["parser"]["model"] = {**_default("parser")["model"], "order": 1}
     if {"pos_tagger", "morphologizer"} <= set(names):
         # Among coarse tags alone, a tagger makes fewer mistakes than a morphologizer among all analyses.
         config["components"]["morphologizer"]["overwrite"] = False
@@ -123,7 +129,7 @@ def config_of(
         config["corpora"]["train"].update(jackknife=list(columns), seed="${system.seed}")
     for name in names:
         if read.get(name, ()) not in ((), READ_TAGS.get(name)):
-            model = _default(name)["model"]
+            model = config["components"][name].get("model", _default(name)["model"])
             features = {**model["features"], "tags": list(read[name])}
             config["components"][name]["model"] = {**model, "features": features}
     if "lemmatizer" in names:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, cast
 
 import numpy as np
+from spacy.attrs import ENT_IOB, SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -23,8 +24,9 @@ from ..wording import name_of
 from ..words import copy_of, example_of_words
 from . import complaints
 from .asking import Asking
-from .codec import Codec, Survey
+from .codec import Codec, Survey, values_of
 from .complaints import Warnings
+from .entities import IOB_INSIDE
 from .own_annotation import given_annotation
 from .trained_state import TrainedState
 
@@ -304,6 +306,10 @@ class Learning:
             return "patterns limit what is predicted"
         if any(map(doc.has_annotation, codec.attributes)):
             return "the Doc has annotation already, which prediction keeps"
+        if ENT_IOB in codec.attributes and len(doc) == len(reference):
+            inside = values_of(reference, [ENT_IOB]) == IOB_INSIDE
+            if (inside & (values_of(doc, [SENT_START]) == 1)).any():
+                return "a sentence starts within an entity: correct the boundaries of sentences, too"
         has_sentences = reference.has_annotation("SENT_START") and len(list(islice(reference.sents, 2))) > 1
         return codec.complaint([doc]) if has_sentences else None
 

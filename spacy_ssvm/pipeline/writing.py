@@ -57,8 +57,8 @@ def write_origin(words: Doc, attributes: Sequence[int]) -> None:
     """Write the attributes of a Doc of words to the Doc that it comes from; whitespace gets them as in spaCy.
 
     Whitespace has both a fine and a coarse tag, no morphological features, and its text for a lemma. It depends on the
-    word before it, the first one on the word after it, and no sentence starts there. It is in an entity if the words on
-    both sides are. Without any words, the first token is the root.
+    word before it, the first one on the word after it, and only the first sentence starts there. It is in an entity if
+    the words on both sides are. Without any words, the first token is the root.
 
     Args:
         words: a Doc of words; the Doc that it comes from has whitespace tokens.
@@ -132,12 +132,12 @@ def _keep_entities(doc: Doc, is_space: np.ndarray, columns: dict[int, np.ndarray
 def _starts(words: Doc, tokens: np.ndarray, spaces: np.ndarray) -> np.ndarray:
     """SENT_START of words at these tokens and of whitespace at these, uint64 [T].
 
-    Whitespace before the first word belongs to its sentence, which spaCy begins at the first token in any case.
+    Whitespace before the first word belongs to its sentence, which begins at the first token.
     """
     starts = np.zeros(len(tokens) + len(spaces), np.int64)
     starts[tokens] = values_of(words, [SENT_START])[:, 0].view(np.int64)
     if starts.any() or not len(tokens):
         starts[spaces] = -1
-        if len(tokens) and tokens[0] > 0:
-            starts[tokens[0]] = -1
+        starts[tokens[:1]] = -1
+        starts[0] = 1
     return starts.view(np.uint64)

@@ -116,6 +116,9 @@ def admitting(first_pass: ArcFirstPass, columns: Columns, heads: np.ndarray) -> 
         dropped = np.where(missing, heads, UNKNOWN)
         data = ranking(first_pass.program, first_pass.bits, columns, dropped)
         loss, descent = ranking_losses(data, first_pass.weights.astype(np.float64))
-        step = loss / 2 / (descent @ descent)
+        norm = descent @ descent
+        if norm == 0.0:  # Gold heads have the features of others.
+            break
+        step = loss / 2 / norm
         first_pass = replace(first_pass, weights=(first_pass.weights + step * descent).astype(np.float32))
     return first_pass

@@ -4,6 +4,8 @@ import importlib.util
 
 import pytest
 from spacy.cli.debug_config import debug_config
+from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.util import load_config, load_config_from_str, load_model_from_config, registry
 
 from spacy_ssvm.cli.settings import TUNED
@@ -137,6 +139,16 @@ def test_a_section_can_be_pasted_for_each_setting_that_a_section_can_give(name):
             found = found[part]
         assert found == settings
     load_model_from_config(load_config_from_str(text))
+
+
+@pytest.mark.parametrize("solver", sorted(registry.ssvm_solvers.get_all()))
+def test_parsers_of_every_solver_can_be_trained(solver):
+    """Some need what trees of order 3 do not have, such as exact marginals."""
+    nlp = load_model_from_config(written("-p", "parser", "-s", solver))
+    parser = nlp.get_pipe("parser")
+    gold = Doc(nlp.vocab, ["She", "sings", "songs"], heads=[1, 1, 1], deps=["nsubj", "ROOT", "obj"])
+    parser.initialize(lambda: [Example(Doc(nlp.vocab, ["She", "sings", "songs"]), gold)], nlp=nlp)
+    assert "nsubj" in parser.labels
 
 
 @pytest.mark.parametrize("solver", sorted(registry.ssvm_solvers.get_all()))

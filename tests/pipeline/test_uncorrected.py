@@ -99,6 +99,14 @@ def test_annotation_of_its_own_is_none_that_is_kept(factory):
     assert not said(nlp, example) and is_right(nlp, factory, example)
 
 
+def test_a_sentence_that_starts_within_an_entity_is_named():
+    nlp = learnt("ssvm_ner")
+    reference = Doc(nlp.vocab, words=WORDS, ents=["O", "O", "B-GPE", "I-GPE"])
+    (text,) = said(nlp, Example(Doc(nlp.vocab, words=WORDS, sent_starts=[1, -1, -1, 1]), reference))
+    assert "because a sentence starts within an entity" in text and f"{WORDS[2]} {WORDS[3]}" in text
+    assert not said(nlp, Example(Doc(nlp.vocab, words=WORDS, sent_starts=[1, -1, 1, -1]), reference))
+
+
 def test_a_tree_that_cannot_be_built_is_named():
     nlp = learnt("ssvm_parser", model=tree_of("projective", 1))
     words = ["The", "dog", "eats", "ham", "today"]

@@ -73,7 +73,7 @@ def _steps(nlp: Any, sentences: Sequence[Sentence]) -> dict[str, float]:
             columns, types, preset = extractor.reader.read_types(batch, nlp.vocab, pipe.codec.kinds.attributes)
             kinds = pipe.codec.kinds.to_predict(batch, preset)
         with step("look-ups"):
-            look_up_features(columns, extractor.split.rest, decoder._table)
+            look_up_features(columns, extractor.split.rest, decoder._labeller.table)
         label = scorer.labelling(columns, types, kinds, decoder.constraints)
         with step("look-ups, rows and decoder"):
             labels = label()
@@ -100,7 +100,7 @@ def _bytes(nlp: Any, docs: list[Doc]) -> dict[str, float]:
     decoder = pipe._predictor()
     reader, split = decoder.extractor.reader, decoder.extractor.split
     columns, types, _ = reader.read_types(docs, nlp.vocab, pipe.codec.kinds.attributes)
-    _, rows, _ = look_up_features(columns, split.rest, decoder._table)
+    _, rows, _ = look_up_features(columns, split.rest, decoder._labeller.table)
     n_tokens, n_labels = len(types.ids), len(decoder.constraints.start)
     hits = len(rows) / n_tokens
     n_entries = np.diff(decoder._labeller.weights.starts)[rows].sum() / n_tokens

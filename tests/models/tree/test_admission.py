@@ -36,6 +36,17 @@ def test_heads_of_a_few_tokens_are_kept(seed):
     assert 0 < np.linalg.norm(change) < 0.05 * np.linalg.norm(before.weights)
 
 
+def test_weights_stay_finite_where_no_step_helps():
+    """Heads of equal features: keeping one keeps the others."""
+    rng = np.random.default_rng(0)
+    columns, program = sentences_of(rng, [7])
+    alike = columns._replace(keys=np.zeros_like(columns.keys))
+    before = ArcFirstPass(program, np.zeros(1 << BITS, np.float32), 1, 2.5, 100)
+    for head in range(8):
+        heads = np.array([UNKNOWN] * 3 + [head if head != 4 else UNKNOWN] + [UNKNOWN] * 3, np.int32)
+        assert np.isfinite(admitting(before, alike, heads).weights).all()
+
+
 def test_nothing_changes_where_nothing_is_dropped():
     first_pass, columns, heads = setting(0, 0.3, max_heads=7)
     roomy = ArcFirstPass(first_pass.program, first_pass.weights, 7, np.inf, 100)

@@ -314,7 +314,7 @@ class Session:
             scores = {}
         known = set(taught.items)
         shown = [_shown(doc, item, scores.get(item), item in known) for item in items]
-        missed = [item for item in taught.items if item not in items and _is_missed(item, items)]
+        missed = [item for item in taught.items if view.is_missed(item, items)]
         return answers.Layer(
             name, view.kind, shown, [_shown(doc, item, None, True) for item in missed], taught.is_whole
         )
@@ -347,11 +347,6 @@ def _shown(doc: Doc, item: Item, score: float | None = None, is_taught: bool = F
         round(confidence, 4),
         is_taught,
     )
-
-
-def _is_missed(item: Item, items: Sequence[Item]) -> bool:
-    """Whether items contradict one that was taught and is not among them."""
-    return bool(item.label) or any(other.start < item.end and item.start < other.end for other in items)
 
 
 def _phrase(doc: Doc, item: Item) -> str:

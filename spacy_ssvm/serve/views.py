@@ -63,6 +63,10 @@ class View:
         """The items of a processed Doc, in the order of their tokens."""
         return [Item(i, i + 1, label) for i in _words(doc) if (label := self._label(doc, i))]
 
+    def is_missed(self, item: Item, items: Sequence[Item]) -> bool:
+        """Whether the items of a processed Doc contradict one that was taught."""
+        return item not in items
+
     def scores(self, doc: Doc) -> Mapping[Item, float]:
         """The scores of items of a processed Doc.
 
@@ -176,6 +180,10 @@ class EntityView(View):
     def items(self, doc: Doc) -> list[Item]:
         return [Item(entity.start, entity.end, entity.label_) for entity in doc.ents]
 
+    def is_missed(self, item: Item, items: Sequence[Item]) -> bool:
+        overlaps = any(other.start < item.end and item.start < other.end for other in items)
+        return item not in items and (bool(item.label) or overlaps)
+
     def scores(self, doc: Doc) -> Mapping[Item, float]:
         return {Item(*entity): score for entity, score in self.pipe.scored_ents(doc).items()}
 
@@ -210,7 +218,10 @@ class StartView(View):
     labels = (START, INSIDE)
 
     def items(self, doc: Doc) -> list[Item]:
-        return [Item(token.i, token.i + 1, START) for token in doc if token.is_sent_start]
+        return [Item(token.i, token.i + 1, START) for token in doc if token.is_sent_start and not token.is_space]
+
+    def is_missed(self, item: Item, items: Sequence[Item]) -> bool:
+        return (item.label == START) != (item._replace(label=START) in items)
 
     def scores(self, doc: Doc) -> Mapping[Item, float]:
         return {Item(token, token + 1, START): score for token, score in self.pipe.scored_starts(doc).items()}

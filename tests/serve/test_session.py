@@ -182,6 +182,14 @@ def test_what_these_components_cannot_learn_is_refused(tmp_path, key, factory, s
         session.teach(key(), session.add(TEXT), factory, start, end, label)
 
 
+@pytest.mark.parametrize("label", ["I", "S"])
+def test_a_boundary_that_is_predicted_as_taught_is_not_missed(label, tmp_path, key):
+    with alone("ssvm_senter", tmp_path / "taught") as session:
+        session.teach(key(), session.add(TEXT), "ssvm_senter", 7, 10, label)
+        (layer,) = session.analyse(session.add(TEXT)).layers
+        assert [item.start for item in layer.items] == [0, 7][: 1 + (label == "S")] and not layer.missed
+
+
 def test_texts_that_are_too_long_are_left_out_with_a_warning(tmp_path):
     with (
         pytest.warns(UserWarning, match="2 texts left out"),

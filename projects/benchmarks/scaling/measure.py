@@ -41,7 +41,7 @@ def growth(data: Path, limit: int | None) -> Iterator[tuple[str, dict[str, Any]]
         for share in shares:
             ready = initialize(f"{component}/dcd", path, max(1, round(share * n_sentences)), **overrides)
             pipe, examples = ready.pipe, ready.examples
-            seconds = min(timed(lambda pipe=pipe, examples=examples: pipe.update(examples)) for _ in range(EPOCHS))
+            seconds = min(timed(lambda nlp=ready.nlp, examples=examples: nlp.update(examples)) for _ in range(EPOCHS))
             yield (
                 f"growth,{component},{corpus},{share:.3g}",
                 {

@@ -37,8 +37,7 @@ def growth_of(rows: Iterable[tuple[str, dict[str, Any]]]) -> dict[tuple[str, str
 
 def fitted(rows: list[dict[str, Any]], column: str) -> PowerLaw:
     """A column by tokens."""
-    known = [row for row in rows if row[column] > 0]  # The smallest parts may have no weights.
-    return fit([row["tokens"] for row in known], [row[column] for row in known])
+    return fit([row["tokens"] for row in rows], [row[column] for row in rows])
 
 
 def traffic_of(folder: Path, task: str) -> dict[int, tuple[float, float]]:

@@ -15,9 +15,8 @@ from wasabi import msg
 
 from ..corpus.columns import may_have_columns, read_columns
 from ..corpus.conllu_reader import SUFFIX
-from ..corpus.description import column_files, find_files
+from ..corpus.description import column_files, files_of, find_files
 from ..corpus.division import Division, divide
-from ..corpus.reader import corpus_files
 from ..files import listed, replace_files, report_left_out
 from ..wording import counted
 from .reading import failing
@@ -115,7 +114,7 @@ def prepare(data: Path, dev: Path | None, config: Path | None, force: bool = Fal
 
 def _with_columns(path: Path) -> list[Path]:
     """The files of a corpus that have columns."""
-    return [file for file in corpus_files(path) or column_files(path) if may_have_columns(file)]
+    return [file for file in files_of(path) if may_have_columns(file)]
 
 
 def _suffix_of(division: Division) -> str:

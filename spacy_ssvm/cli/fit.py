@@ -19,7 +19,7 @@ from thinc.api import Config
 from typer.main import get_command
 from wasabi import msg
 
-from ..corpus.description import column_files, describe, find_files
+from ..corpus.description import describe, files_of, find_files
 from ..corpus.reader import corpus_files
 from ..files import replace_files
 from ..training.tuning import MIN_DOCUMENTS, n_epochs_of_halving
@@ -167,7 +167,7 @@ def begun(output: Path, own: str, train: Path, others: Sequence[Path | None], fo
             changed since.
     """
     sources = [source for source in (*find_files(train), *others) if source is not None]
-    files = [file for source in sources for file in corpus_files(source) or column_files(source)]
+    files = [file for source in sources for file in files_of(source)]
     read = {
         str(file): hashlib.blake2b(file.read_bytes(), digest_size=8).hexdigest() for file in files if file.is_file()
     }

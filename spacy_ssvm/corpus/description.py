@@ -268,7 +268,7 @@ def find_files(path: Path) -> tuple[Path, Path | None]:
             f"{path} has no file *train* in a format that can be read ({', '.join((*SUFFIXES, *COLUMNS))}): name the "
             "training file instead of the folder"
         )
-    if len(dev_files) > 1 or (len(train) > 1 and train != (whole or column_files(path))):
+    if len(dev_files) > 1 or (len(train) > 1 and train != files_of(path)):
         many = dev_files if len(dev_files) > 1 else train
         raise ValueError(
             f"{path} has several files of a kind ({listed([file.name for file in many])}): put the training files into "
@@ -283,9 +283,14 @@ def column_files(folder: Path) -> list[Path]:
     return [file for file in files if PART.search(file.name)] or files
 
 
+def files_of(path: Path) -> list[Path]:
+    """The files of a corpus: the file at the path, or those of a folder, of columns if it has no others."""
+    return corpus_files(path) or column_files(path)
+
+
 def language_of(train: Path) -> str | None:
     """The language's code in the name of a training file, None if there is none."""
-    match = LANGUAGE.match((corpus_files(train) or column_files(train))[0].name)
+    match = LANGUAGE.match(files_of(train)[0].name)
     return match[1].lower() if match else None
 
 

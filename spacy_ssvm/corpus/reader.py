@@ -143,7 +143,7 @@ class SentenceCorpus(Corpus):
             except Exception as error:
                 self.left_out.append(f"{self.place}, {quoted(doc)}: {error}")
             else:
-                # Its sentences do not know any more that what is between words is unknown.
+                # Sentences of a Doc do not keep `has_unknown_spaces`.
                 is_given = self.max_length > 0 and doc.has_unknown_spaces
                 for example in examples:
                     reference = example.reference
